@@ -1,0 +1,68 @@
+"""The errors that a user can cause. Each says what is wrong, where, why, and what to do about it.
+
+The command line prints ``str(error)`` and exits with ``error.exit_code``; no traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class MicrolithError(Exception):
+    """Base of all errors that name a user's mistake. ``where`` and ``hint`` become part of the text."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what, self.where, self.hint = what, where, hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}\n  hint: {self.hint}" if self.hint else text
+
+
+class ModelFormatError(MicrolithError):
+    """The bytes are not a well-formed model (truncated, corrupt, of another format or version)."""
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """One thing in a model that cannot be converted."""
+
+    node: str
+    op: str
+    reason: str
+    hint: str = ""
+
+
+class UnsupportedError(MicrolithError):
+    """One or more nodes cannot be converted. Collects ALL of them."""
+
+    def __init__(self, items: Sequence[Unsupported], *, where: str = "") -> None:
+        self.items = tuple(items)
+        lines = [f"{len(self.items)} unsupported node{'s' if len(self.items) != 1 else ''}:"]
+        for item in self.items:
+            lines.append(f"  {item.op} '{item.node}': {item.reason}" + (f" ({item.hint})" if item.hint else ""))
+        super().__init__("\n".join(lines), where=where)
+
+
+class ShapeError(MicrolithError):
+    """Shapes do not fit, or a shape must be known and is not."""
+
+
+class InputError(MicrolithError):
+    """A caller gave an input with a wrong name, shape or type."""
+
+
+class TargetError(MicrolithError):
+    """An unknown target, or a model that the target cannot hold."""
+
+
+class ToolError(MicrolithError):
+    """A program that is needed (a compiler, an emulator) is missing or failed."""
+
+
+class OutputError(MicrolithError):
+    """An output cannot be written."""

@@ -1,0 +1,297 @@
+"""The graph: Graph, Node and Value have identity and know each other; everything else is a plain value.
+
+A ``Value`` knows the node that produces it and the nodes that use it. All edits go through methods here, which keep
+both sides true; ``verify.verify`` checks that they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .dtypes import DType
+
+Dim = int | str
+"""A size, or the name of a size that is known only at run time (a symbol such as ``"batch"``)."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Element type and shape. A dimension may be a symbol."""
+
+    dtype: DType
+    shape: tuple[Dim, ...]
+
+    @property
+    def is_static(self) -> bool:
+        return all(isinstance(dim, int) for dim in self.shape)
+
+    @property
+    def static_shape(self) -> tuple[int, ...]:
+        """The shape; ``ValueError`` when it has a symbol."""
+        if not self.is_static:
+            raise ValueError(f"shape {self.shape} has symbols")
+        return tuple(int(dim) for dim in self.shape)
+
+    @property
+    def count(self) -> int:
+        """Number of elements of a static shape."""
+        count = 1
+        for dim in self.static_shape:
+            count *= dim
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a static shape."""
+        return self.count * self.dtype.size
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Quant:
+    """real = scale * (q - zero_point). One scale and zero point, or one for each slice along ``axis``."""
+
+    scale: np.ndarray
+    """float32, 1-D."""
+    zero_point: np.ndarray
+    """int64, 1-D, as long as ``scale``."""
+    axis: int | None = None
+
+    @classmethod
+    def per_tensor(cls, scale: float, zero_point: int) -> Quant:
+        return cls(np.array([scale], np.float32), np.array([zero_point], np.int64))
+
+    @property
+    def is_per_tensor(self) -> bool:
+        return self.axis is None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Quant)
+            and self.axis == other.axis
+            and np.array_equal(self.scale, other.scale)
+            and np.array_equal(self.zero_point, other.zero_point)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Value:
+    """A tensor in a graph: a graph input, a constant (``data`` is set), or the output of ``producer``."""
+
+    def __init__(
+        self, name: str, type: TensorType, *, data: np.ndarray | None = None, quant: Quant | None = None
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.data = data
+        self.quant = quant
+        self.producer: Node | None = None
+        self.uses: list[tuple[Node, int]] = []
+        """(node, index of its input) for each use by a node; being a graph output is not in this list."""
+
+    @property
+    def is_constant(self) -> bool:
+        return self.data is not None
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return self.type.shape
+
+    @property
+    def users(self) -> list[Node]:
+        """The nodes that use this value, each once, in order of first use."""
+        return list(dict.fromkeys(node for node, _ in self.uses))
+
+    def __repr__(self) -> str:
+        return f"<Value {self.name} {self.type}>"
+
+
+class Node:
+    """One op. ``inputs`` may hold None for an optional input that is absent. Make nodes with ``Graph.add``."""
+
+    def __init__(self, op: str, name: str, attrs: Mapping[str, Any], source: str) -> None:
+        self.op = op
+        self.name = name
+        self.attrs: dict[str, Any] = dict(attrs)
+        self.source = source
+        """The operator of the model that this came from, for messages (``"Conv"``, ``"CONV_2D"``)."""
+        self._inputs: list[Value | None] = []
+        self.outputs: list[Value] = []
+
+    @property
+    def inputs(self) -> tuple[Value | None, ...]:
+        return tuple(self._inputs)
+
+    @property
+    def output(self) -> Value:
+        """The only output."""
+        (value,) = self.outputs
+        return value
+
+    def input(self, index: int) -> Value:
+        """Input ``index``, which must be present."""
+        value = self._inputs[index]
+        if value is None:
+            raise ValueError(f"{self.op} '{self.name}' has no input {index}")
+        return value
+
+    def optional_input(self, index: int) -> Value | None:
+        """Input ``index``, or None when it is absent."""
+        return self._inputs[index] if index < len(self._inputs) else None
+
+    def set_input(self, index: int, value: Value | None) -> None:
+        """Replaces or appends one input; gaps become absent inputs."""
+        while len(self._inputs) <= index:
+            self._inputs.append(None)
+        old = self._inputs[index]
+        if old is not None:
+            old.uses.remove((self, index))
+        self._inputs[index] = value
+        if value is not None:
+            value.uses.append((self, index))
+
+    def __repr__(self) -> str:
+        return f"<Node {self.op} {self.name}>"
+
+
+@dataclass(eq=False)
+class Graph:
+    """A model: nodes in an order in which they can run."""
+
+    name: str = "model"
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    contract: str = "single"
+    """The rounding contract of its integer ops: ``tflite-double``, ``single`` or ``float-even``."""
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    def values(self) -> Iterator[Value]:
+        """Every value once: inputs, then constants and outputs of nodes in order of first appearance."""
+        seen: set[int] = set()
+        candidates: list[Value | None] = list(self.inputs)
+        for node in self.nodes:
+            candidates.extend(node.inputs)
+            candidates.extend(node.outputs)
+        candidates.extend(self.outputs)
+        for value in candidates:
+            if value is not None and id(value) not in seen:
+                seen.add(id(value))
+                yield value
+
+    def constants(self) -> Iterator[Value]:
+        return (value for value in self.values() if value.is_constant)
+
+    def unique_name(self, base: str) -> str:
+        """``base``, or ``base_2``, ``base_3``, ... if a value already has that name."""
+        taken = {value.name for value in self.values()}
+        if base not in taken:
+            return base
+        number = 2
+        while f"{base}_{number}" in taken:
+            number += 1
+        return f"{base}_{number}"
+
+    def add(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        name: str = "",
+        output_names: Sequence[str] = (),
+        before: Node | None = None,
+        source: str = "",
+        quant: Quant | None = None,
+    ) -> Node:
+        """Adds a node at the end, or before another, with outputs as its OpDef infers them.
+
+        Attributes are completed with the op's defaults. ``quant`` is given to the first output. Raises
+        ``ShapeError`` when the inputs do not fit.
+        """
+        from .ops import get
+
+        opdef = get(op)
+        node = Node(op, name, opdef.complete_attrs(attrs or {}), source or op)
+        for index, value in enumerate(inputs):
+            node.set_input(index, value)
+        for index, type in enumerate(opdef.infer(node)):
+            label = output_names[index] if index < len(output_names) else f"{name or op}_{index}"
+            output = Value(label, type, quant=quant if index == 0 else None)
+            output.producer = node
+            node.outputs.append(output)
+        position = len(self.nodes) if before is None else self.nodes.index(before)
+        self.nodes.insert(position, node)
+        return node
+
+    def constant(self, name: str, data: np.ndarray, quant: Quant | None = None) -> Value:
+        """A new constant; it belongs to the graph once a node uses it."""
+        array = np.ascontiguousarray(data)
+        return Value(name, TensorType(DType.from_numpy(array.dtype), tuple(array.shape)), data=array, quant=quant)
+
+    def replace(self, old: Value, new: Value) -> None:
+        """Every use of ``old``, graph outputs included, becomes a use of ``new``.
+
+        A graph output keeps its public name: ``new`` takes it over when a node produces ``new``.
+        """
+        for node, index in list(old.uses):
+            node.set_input(index, new)
+        for index, value in enumerate(self.outputs):
+            if value is old:
+                self.outputs[index] = new
+                if new.producer is not None and new not in self.inputs:
+                    old.name, new.name = new.name, old.name
+
+    def remove(self, node: Node) -> None:
+        """Takes out a node whose outputs nobody uses."""
+        for value in node.outputs:
+            if value.uses or any(output is value for output in self.outputs):
+                raise ValueError(f"{node} is still in use")
+        for index in range(len(node.inputs)):
+            node.set_input(index, None)
+        self.nodes.remove(node)
+
+    def remove_dead(self) -> bool:
+        """Takes out every node from which no graph output can be reached; True when there was one."""
+        outputs = {id(value) for value in self.outputs}
+        before = len(self.nodes)
+        for node in reversed(list(self.nodes)):
+            if not any(value.uses or id(value) in outputs for value in node.outputs):
+                self.remove(node)
+        return len(self.nodes) != before
+
+    def sort(self) -> None:
+        """Orders the nodes topologically, keeping the given order where it is free. ``ValueError`` on a cycle."""
+        placed: set[int] = set()
+        ordered: list[Node] = []
+        waiting = list(self.nodes)
+        while waiting:
+            rest: list[Node] = []
+            for node in waiting:
+                producers = (value.producer for value in node.inputs if value is not None)
+                if all(producer is None or id(producer) in placed for producer in producers):
+                    placed.add(id(node))
+                    ordered.append(node)
+                else:
+                    rest.append(node)
+            if len(rest) == len(waiting):
+                raise ValueError(f"the graph has a cycle through {rest[0]}")
+            waiting = rest
+        self.nodes = ordered
+
+
+def values_of(nodes: Iterable[Node]) -> Iterator[Value]:
+    """The outputs of some nodes, in order."""
+    for node in nodes:
+        yield from node.outputs

@@ -1,0 +1,128 @@
+"""OpDef: the facts of an op, once. Every other part of the project asks here.
+
+An op is known under the same name as its kernels; its attributes have the names of the attribute fields of the
+parameter struct in ``nnacl_kernels/<family>/<family>.h``, which also states the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..ir import Node, TensorType
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a float result may be from the reference: ``abs(a - b) <= absolute + relative * max(abs(b))``.
+
+    Integer results are exact always; a tolerance says nothing about them.
+    """
+
+    relative: float = 1e-5
+    absolute: float = 1e-6
+
+
+EXACT = Tolerance(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One valid instance of an op for tests: input arrays (None: absent) and attributes."""
+
+    inputs: Sequence[np.ndarray | None]
+    attrs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class QuantRule:
+    """How the quantization of an op's output relates to its inputs, and how integers get their constants.
+
+    ``output``: ``free`` (any scale), ``same`` (that of input 0), ``fixed`` (``fixed`` says which).
+    ``weight_axis``: the axis of input 1 along which weights may be quantized per channel; None: no weights.
+    ``materialize(node, contract)`` turns the ``quant`` of the values around a node into attributes and constants:
+    it returns (attributes to set, {input index: array}) and is called once, at the end of conversion.
+    """
+
+    output: Literal["free", "same", "fixed"] = "free"
+    fixed: tuple[float, int] | None = None
+    weight_axis: int | None = None
+    materialize: Callable[[Node, str], tuple[dict[str, Any], dict[int, np.ndarray]]] | None = None
+
+
+@dataclass(frozen=True)
+class OpDef:
+    """One op."""
+
+    name: str
+    inputs: tuple[str, ...]
+    """Names of the inputs; a name that ends in ``?`` is optional, in ``*`` repeats."""
+    infer: Callable[[Node], list[TensorType]]
+    """Types of the outputs (dimensions may be symbols). Raises ShapeError when inputs or attributes do not fit."""
+    reference: Callable[..., list[np.ndarray]]
+    """``reference(inputs, attrs) -> outputs`` in NumPy: short and slow, the meaning of the op."""
+    samples: Callable[[np.random.Generator], Sample]
+    """A random valid instance, small and awkward (odd sizes, extreme zero points)."""
+    outputs: tuple[str, ...] = ("y",)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    """Attribute names with defaults; ``REQUIRED`` has none."""
+    quant: QuantRule | None = None
+    """None: the op has no integer form."""
+    tolerance: Tolerance = EXACT
+    doc: str = ""
+
+    def complete_attrs(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes with defaults filled in. ``KeyError`` names an unknown or missing attribute."""
+        unknown = set(given) - set(self.attrs)
+        if unknown:
+            raise KeyError(f"{self.name} has no attribute {sorted(unknown)}")
+        complete = {**self.attrs, **given}
+        missing = [name for name, value in complete.items() if value is REQUIRED]
+        if missing:
+            raise KeyError(f"{self.name} needs attribute {missing}")
+        return complete
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+
+_registry: dict[str, OpDef] = {}
+
+
+def register(*opdefs: OpDef) -> None:
+    """Adds ops; ``ValueError`` when a name is taken."""
+    for opdef in opdefs:
+        if opdef.name in _registry:
+            raise ValueError(f"op {opdef.name} is registered twice")
+        _registry[opdef.name] = opdef
+
+
+def get(name: str) -> OpDef:
+    """The op of that name; ``KeyError`` when there is none."""
+    _load()
+    return _registry[name]
+
+
+def all_ops() -> Iterator[OpDef]:
+    """Every op, in alphabetical order."""
+    _load()
+    return (opdef for _, opdef in sorted(_registry.items()))
+
+
+_loaded = False
+
+
+def _load() -> None:
+    """Imports the family modules, which register their ops."""
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        from . import conv, data, dense, elementwise, pool, quant, reduce, softmax  # noqa: F401

@@ -1,0 +1,40 @@
+/* Two-dimensional convolutions. Layouts: activations NHWC; conv2d weights OHWI (I = in_c / groups); depthwise
+ * weights 1HWO with O = in_c * multiplier, output channel c * multiplier + m reads input channel c.
+ *
+ * Inputs: 0 x, 1 weights, 2 bias [out_c] (optional; f32, or s32 for integers), 3 requant (integers only).
+ * requant is s32 [2, out_c]: row 0 the Q31 multipliers, row 1 the shifts (positive: left); under the contract
+ * float-even it is f32 [out_c]: the scales x_scale * w_scale[c] / y_scale.
+ * Output: 0 y. Integers: y = clamp(requant(sum((x - x_zero) * (w - w_zero)) + bias) + y_zero, q_min, q_max);
+ * positions in the padding contribute nothing. f32: y = clamp(sum(x * w) + bias, clamp_min, clamp_max).
+ */
+#ifndef NNACL_CONV_H
+#define NNACL_CONV_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Serves conv2d and depthwise_conv2d (where groups is in_c and multiplier is out_c / in_c). */
+typedef struct nnacl_conv2d_params {
+    /* attributes */
+    int32_t stride_h, stride_w;
+    int32_t pad_top, pad_left, pad_bottom, pad_right;
+    int32_t dilation_h, dilation_w;
+    int32_t groups;
+    float clamp_min, clamp_max;     /* f32 */
+    int32_t x_zero, w_zero, y_zero; /* integers */
+    int32_t q_min, q_max;
+    int32_t rounding; /* NNACL_ROUND_* */
+    /* shapes, derived */
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+} nnacl_conv2d_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,74 @@
+/* Memory planning: one implementation, used by the converter (report), the runtime (open, resize) and codegen.
+ *
+ * Two layers. nnacl_arena_plan() packs blocks with lifetimes into one arena. nnacl_memory_plan() derives the blocks
+ * from a graph: lifetimes from the order of the nodes, views and in-place results merged into one block, workspaces.
+ */
+#ifndef NNACL_ARENA_H
+#define NNACL_ARENA_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A block that lives from step `first` to step `last`, both included. `offset` is the result. */
+typedef struct nnacl_block {
+    size_t size;
+    int32_t first;
+    int32_t last;
+    size_t offset;
+} nnacl_block;
+
+/* Sets the offsets (multiples of `alignment`, a power of two) so that no two blocks that live at the same step
+ * overlap. Returns the size of the arena; *lower_bound gets the largest sum of sizes that live at one step, below
+ * which no plan can go. `order` is scratch for `count` entries. */
+size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, int32_t *order, size_t *lower_bound);
+
+#define NNACL_MEMORY_ARENA 0    /* planned: an activation, a graph input or output */
+#define NNACL_MEMORY_CONSTANT 1 /* lives in the model; not planned */
+#define NNACL_MEMORY_VARIABLE 2 /* state that outlives a run: a block of its own for ever */
+
+typedef struct nnacl_plan_tensor {
+    size_t size;     /* bytes */
+    int32_t memory;  /* NNACL_MEMORY_* */
+    int32_t block;   /* result: index of its block, -1 for a constant or a tensor that no node touches */
+    size_t offset;   /* result: bytes from the start of the arena */
+} nnacl_plan_tensor;
+
+typedef struct nnacl_plan_node {
+    const int32_t *inputs; /* tensor indices; -1: absent */
+    int32_t n_inputs;
+    const int32_t *outputs;
+    int32_t n_outputs;
+    int32_t alias;           /* NNACL_ALIAS_* of the op */
+    size_t workspace;        /* bytes */
+    size_t workspace_offset; /* result */
+} nnacl_plan_node;
+
+typedef struct nnacl_memory_request {
+    nnacl_plan_tensor *tensors;
+    int32_t n_tensors;
+    nnacl_plan_node *nodes;
+    int32_t n_nodes;
+    const int32_t *inputs; /* of the graph: live from the start */
+    int32_t n_inputs;
+    const int32_t *outputs; /* of the graph: live to the end */
+    int32_t n_outputs;
+    size_t alignment;
+    /* results */
+    size_t arena_size;
+    size_t lower_bound;
+} nnacl_memory_request;
+
+/* Bytes of scratch that nnacl_memory_plan() needs. */
+size_t nnacl_memory_plan_scratch(int32_t n_tensors, int32_t n_nodes);
+
+/* Plans the memory of a graph whose nodes run in the given order. `scratch` is aligned for size_t. */
+void nnacl_memory_plan(nnacl_memory_request *request, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* Two-dimensional pooling over NHWC. max_pool2d and avg_pool2d: f32 and s8 (s8 keeps the quantization of x; the
+ * average rounds half away from zero). Positions in the padding never count for the maximum; for the average they
+ * count as zero (s8: as the zero point) in the divisor only when count_include_pad is 1.
+ * ceil_mode is settled at conversion by enlarging pad_bottom / pad_right (`extra_*` positions beyond the explicit
+ * padding never count in the divisor). Inputs: 0 x. Output: 0 y.
+ */
+#ifndef NNACL_POOL_H
+#define NNACL_POOL_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nnacl_pool2d_params {
+    /* attributes */
+    int32_t kernel_h, kernel_w; /* 0: the whole plane (global pooling) */
+    int32_t stride_h, stride_w;
+    int32_t pad_top, pad_left, pad_bottom, pad_right;
+    int32_t extra_bottom, extra_right;
+    int32_t dilation_h, dilation_w;
+    int32_t count_include_pad;
+    float clamp_min, clamp_max;
+    int32_t q_min, q_max;
+    int32_t x_zero;
+    /* shapes, derived */
+    int32_t batch, in_h, in_w, channels, out_h, out_w;
+} nnacl_pool2d_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

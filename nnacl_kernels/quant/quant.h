@@ -1,0 +1,52 @@
+/* Between real numbers and integers, and between two quantizations.
+ *
+ * quantize (f32 -> `to`: s8 u8 s16): y = clamp(round(x / scale) + zero); round half away from zero under tflite-double
+ *   and single, half to even under float-even.
+ * dequantize (s8 u8 s16 s32 -> f32): y = scale * (x - zero); per channel (input 1 scales f32 [c], input 2 zeros
+ *   s32 [c], optional, along axis) or by the attributes.
+ * requantize (s8 u8 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
+ *   float-even: round_half_even((x - x_zero) * scale).
+ * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized at
+ *   run time for each batch entry; inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
+ */
+#ifndef NNACL_QUANT_H
+#define NNACL_QUANT_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nnacl_quantize_params {
+    int32_t to;
+    float scale;
+    int32_t zero;
+    int32_t rounding;
+    /* derived */
+    int32_t count;
+} nnacl_quantize_params;
+
+typedef struct nnacl_dequantize_params {
+    float scale;
+    int32_t zero;
+    int32_t axis; /* -1: per tensor */
+    /* derived */
+    int32_t outer, channels, inner;
+} nnacl_dequantize_params;
+
+typedef struct nnacl_requantize_params {
+    int32_t to;
+    int32_t x_zero, y_zero, mult, shift;
+    float scale; /* x_scale / y_scale */
+    int32_t q_min, q_max;
+    int32_t rounding;
+    /* derived */
+    int32_t count;
+} nnacl_requantize_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* softmax and log_softmax over one axis. f32: x - max first. s8 softmax: inputs 0 x, 1 table f32 [256] with
+ * table[i] = exp(x_scale * beta * (i - 255)); y = clamp(round_half_away(table[255 + x - max] / sum * 256) - 128)
+ * (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel.
+ */
+#ifndef NNACL_SOFTMAX_H
+#define NNACL_SOFTMAX_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nnacl_softmax_params {
+    /* attributes */
+    int32_t axis; /* 0 .. rank - 1 */
+    float beta;   /* f32: exp(beta * x) */
+    /* shapes, derived */
+    int32_t outer, depth, inner;
+} nnacl_softmax_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
