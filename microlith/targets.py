@@ -1,0 +1,193 @@
+"""Targets: one row each. Kernel choice, the code generator and the emulator tests read the same row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .errors import TargetError
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of memory on a board. ``origin`` is an address, ``length`` is in bytes."""
+
+    origin: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """The machine that runs a bare-metal program: its QEMU name and the memory that the linker script uses.
+
+    The vector table has a region of its own because some boards fetch it from another memory than the code.
+    """
+
+    machine: str
+    vectors: Region
+    flash: Region
+    ram: Region
+
+
+@dataclass(frozen=True)
+class Target:
+    """What generated code is compiled for."""
+
+    name: str
+    title: str
+    """For people: ``"Cortex-M4F"``."""
+    system: Literal["hosted", "bare-metal"]
+    isa: tuple[str, ...]
+    """Instruction sets that kernels may use, names as in ``nnacl_isa.h``. Among the rows of ``kernels.def`` that fit,
+    the first (the best) wins; the order here says nothing."""
+    tool_prefix: str
+    """Before ``gcc``, ``size``, ...; empty for the compiler of this machine."""
+    flags: tuple[str, ...]
+    """For the compiler and the linker: the core and its floating-point unit."""
+    alignment: int
+    """Bytes; of the arena, of each tensor in it, and of constants."""
+    packages: tuple[str, ...]
+    """Debian packages that hold the compiler and the emulator."""
+    board: Board | None = None
+    user_emulator: tuple[str, ...] = ()
+    """The command that runs a hosted program of a foreign architecture."""
+
+    @property
+    def is_bare_metal(self) -> bool:
+        return self.system == "bare-metal"
+
+    @property
+    def compiler(self) -> str:
+        return f"{self.tool_prefix}gcc"
+
+    def emulator(self, arguments: Sequence[str] = ()) -> list[str]:
+        """The command in front of a program (its path comes next); empty when this machine runs it itself.
+
+        On a board ``arguments`` reach ``main`` through semihosting; a hosted program gets them behind its path.
+        """
+        if self.board is None:
+            return list(self.user_emulator)
+        console = ",".join(["enable=on,target=native", *(f"arg={argument}" for argument in arguments)])
+        return [
+            "qemu-system-arm",
+            *("-M", self.board.machine),
+            *("-display", "none", "-monitor", "none", "-serial", "none"),
+            *("-icount", "shift=0"),
+            *("-semihosting-config", console),
+            "-kernel",
+        ]
+
+
+_BARE_METAL_PACKAGES = ("gcc-arm-none-eabi", "libnewlib-arm-none-eabi", "qemu-system-arm")
+_MEGABYTE = 1024 * 1024
+_VECTORS_SIZE = 0x400
+
+# The memories of the boards as QEMU 7.2 models them. Cores with security extensions start in secure state, hence
+# the secure aliases.
+_MPS2_VECTORS = Region(0x00000000, _VECTORS_SIZE)
+_MPS2_FLASH = Region(_VECTORS_SIZE, 4 * _MEGABYTE - _VECTORS_SIZE)
+_MPS2_RAM = Region(0x20000000, 4 * _MEGABYTE)
+
+
+def _mps2(machine: str) -> Board:
+    return Board(machine, _MPS2_VECTORS, _MPS2_FLASH, _MPS2_RAM)
+
+
+_AN505 = Board(
+    "mps2-an505",
+    vectors=Region(0x10000000, _VECTORS_SIZE),
+    flash=Region(0x10000000 + _VECTORS_SIZE, 4 * _MEGABYTE - _VECTORS_SIZE),
+    ram=Region(0x38000000, 4 * _MEGABYTE),
+)
+_AN547 = Board(
+    "mps3-an547",
+    vectors=Region(0x10000000, _VECTORS_SIZE),
+    flash=Region(0x11000000, 2 * _MEGABYTE),
+    ram=Region(0x31000000, 2 * _MEGABYTE),
+)
+
+
+def _cortex_m(
+    name: str, title: str, isa: tuple[str, ...], flags: tuple[str, ...], board: Board, alignment: int = 8
+) -> Target:
+    return Target(
+        name=name,
+        title=title,
+        system="bare-metal",
+        isa=isa,
+        tool_prefix="arm-none-eabi-",
+        flags=(f"-mcpu={name}", "-mthumb", *flags),
+        alignment=alignment,
+        packages=_BARE_METAL_PACKAGES,
+        board=board,
+    )
+
+
+_TARGETS = (
+    Target(
+        name="host",
+        title="x86-64 Linux, any CPU",
+        system="hosted",
+        isa=("c",),
+        tool_prefix="",
+        flags=(),
+        alignment=64,
+        packages=("gcc", "make"),
+    ),
+    Target(
+        name="host-avx2",
+        title="x86-64 Linux, CPU with AVX2 and FMA",
+        system="hosted",
+        isa=("avx2", "sse41", "c"),
+        tool_prefix="",
+        flags=("-mavx2", "-mfma", "-mf16c"),
+        alignment=64,
+        packages=("gcc", "make"),
+    ),
+    Target(
+        name="arm64-linux",
+        title="AArch64 Linux",
+        system="hosted",
+        isa=("neon", "c"),
+        tool_prefix="aarch64-linux-gnu-",
+        flags=("-march=armv8-a",),
+        alignment=64,
+        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
+        user_emulator=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
+    ),
+    Target(
+        name="armv7-linux",
+        title="Armv7-A Linux with NEON",
+        system="hosted",
+        isa=("neon", "c"),
+        tool_prefix="arm-linux-gnueabihf-",
+        flags=("-march=armv7-a", "-mfpu=neon-vfpv4", "-mfloat-abi=hard"),
+        alignment=64,
+        packages=("gcc-arm-linux-gnueabihf", "qemu-user"),
+        user_emulator=("qemu-arm", "-L", "/usr/arm-linux-gnueabihf"),
+    ),
+    # QEMU has no Cortex-M0+ board; a Cortex-M3 runs its instructions, which are a subset.
+    _cortex_m("cortex-m0plus", "Cortex-M0+", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
+    _cortex_m("cortex-m3", "Cortex-M3", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
+    _cortex_m(
+        "cortex-m4", "Cortex-M4F", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), _mps2("mps2-an386")
+    ),
+    _cortex_m("cortex-m7", "Cortex-M7", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-d16"), _mps2("mps2-an500")),
+    _cortex_m("cortex-m33", "Cortex-M33", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), _AN505),
+    _cortex_m("cortex-m55", "Cortex-M55", ("mve", "dsp", "c"), ("-mfloat-abi=hard", "-mfpu=auto"), _AN547, 16),
+)
+_BY_NAME = {target.name: target for target in _TARGETS}
+
+
+def all_targets() -> Iterator[Target]:
+    """Every target, in the order in which the documentation lists them."""
+    return iter(_TARGETS)
+
+
+def get(name: str) -> Target:
+    """The target of that name; ``TargetError`` lists all when there is none."""
+    target = _BY_NAME.get(name)
+    if target is None:
+        raise TargetError(f"there is no target '{name}'", hint="targets: " + ", ".join(_BY_NAME))
+    return target
