@@ -1,0 +1,107 @@
+/* Small things that every plan half says. All sizes were limited to 2^31 - 1 elements by nnacl_check() or are limited
+ * here, so that products of two dimensions fit in 64 bits. */
+#ifndef NNACL_PLAN_CHECK_H
+#define NNACL_PLAN_CHECK_H
+
+#include "nnacl_base.h"
+
+/* Leaves resize() with a sentence unless the condition holds. */
+#define NNACL_REQUIRE(condition, sentence)                                                                             \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            return sentence;                                                                                           \
+        }                                                                                                              \
+    } while (0)
+
+/* Input `index`, or NULL when it is absent. */
+static inline const nnacl_tensor *nnacl_plan_input(const nnacl_tensor *in, int32_t n_in, int32_t index) {
+    return index < n_in && in[index].dtype != -1 ? &in[index] : NULL;
+}
+
+/* A present tensor of this type and rank. */
+static inline bool nnacl_plan_is(const nnacl_tensor *tensor, int32_t dtype, int32_t rank) {
+    return tensor && tensor->dtype == dtype && tensor->rank == rank;
+}
+
+/* A present tensor of this type and shape [size]. */
+static inline bool nnacl_plan_is_vector(const nnacl_tensor *tensor, int32_t dtype, int32_t size) {
+    return nnacl_plan_is(tensor, dtype, 1) && tensor->dims[0] == size;
+}
+
+/* Elements of a tensor, or -1 when there are more than 2^31 - 1 or a dimension is negative. */
+static inline int64_t nnacl_plan_count(const nnacl_tensor *tensor) {
+    int64_t count = 1;
+    bool empty = false;
+    if (tensor->rank < 0 || tensor->rank > NNACL_MAX_RANK) {
+        return -1;
+    }
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        const int32_t dim = tensor->dims[i];
+        if (dim < 0 || (dim > 0 && count > INT32_MAX / dim)) {
+            return -1;
+        }
+        count *= dim > 0 ? dim : 1;
+        empty = empty || dim == 0;
+    }
+    return empty ? 0 : count;
+}
+
+/* Sets type and shape of an output. Returns false when it has too many elements. */
+static inline bool nnacl_plan_output(nnacl_tensor *out, int32_t dtype, int32_t rank, const int32_t *dims) {
+    out->dtype = dtype;
+    out->rank = rank;
+    out->data = NULL;
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        out->dims[i] = i < rank ? dims[i] : 0;
+    }
+    return nnacl_plan_count(out) >= 0;
+}
+
+/* Neither is NaN and low <= high. */
+static inline bool nnacl_plan_clamp_ok(float low, float high) {
+    return low <= high;
+}
+
+/* low <= high, both in the range of the type (s8, u8, s16). */
+static inline bool nnacl_plan_range_ok(int32_t low, int32_t high, int32_t dtype) {
+    const int32_t least = dtype == NNACL_S8 ? -128 : dtype == NNACL_U8 ? 0 : -32768;
+    const int32_t most = dtype == NNACL_S8 ? 127 : dtype == NNACL_U8 ? 255 : 32767;
+    return least <= low && low <= high && high <= most;
+}
+
+/* A zero point that the type can hold. */
+static inline bool nnacl_plan_zero_ok(int32_t zero, int32_t dtype) {
+    return nnacl_plan_range_ok(zero, zero, dtype);
+}
+
+static inline bool nnacl_plan_rounding_ok(int32_t rounding) {
+    return rounding >= NNACL_ROUND_TFLITE_DOUBLE && rounding <= NNACL_ROUND_FLOAT_EVEN;
+}
+
+/* A Q31 multiplier and shift as converters make them; the kernels compute something defined for any. */
+static inline bool nnacl_plan_requant_ok(int32_t multiplier, int32_t shift) {
+    return multiplier >= 0 && shift >= -62 && shift <= 30;
+}
+
+/* The requant input of convolutions and dense: s32 [2, channels], or f32 [channels] under float-even. */
+static inline const char *nnacl_plan_requant(const nnacl_tensor *requant, int32_t channels, int32_t rounding) {
+    if (rounding == NNACL_ROUND_FLOAT_EVEN) {
+        NNACL_REQUIRE(nnacl_plan_is_vector(requant, NNACL_F32, channels),
+                      "requant must be f32 [output channels] under the contract float-even");
+        const float *scales = (const float *)requant->data;
+        for (int32_t i = 0; scales && i < channels; i++) {
+            NNACL_REQUIRE(scales[i] >= 0.0f && scales[i] <= 3.4e38f, "a requant scale is negative or not finite");
+        }
+        return NULL;
+    }
+    NNACL_REQUIRE(nnacl_plan_is(requant, NNACL_S32, 2) && requant->dims[0] == 2 && requant->dims[1] == channels,
+                  "requant must be s32 [2, output channels]");
+    const int32_t *rows = (const int32_t *)requant->data;
+    for (int32_t i = 0; rows && i < channels; i++) {
+        NNACL_REQUIRE(nnacl_plan_requant_ok(rows[i], rows[channels + i]),
+                      "a requant multiplier is negative or its shift outside -62 .. 30");
+    }
+    return NULL;
+}
+
+#endif

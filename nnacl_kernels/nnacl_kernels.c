@@ -1,0 +1,223 @@
+#include "nnacl_kernels.h"
+
+#include <string.h>
+
+#include "conv/conv.h"
+#include "data/data.h"
+#include "dense/dense.h"
+#include "elementwise/elementwise.h"
+#include "pool/pool.h"
+#include "quant/quant.h"
+#include "reduce/reduce.h"
+#include "softmax/softmax.h"
+
+/* How the words of kernels.def become C. */
+#define NNACL_DTYPE_f32 NNACL_F32
+#define NNACL_DTYPE_f16 NNACL_F16
+#define NNACL_DTYPE_s8 NNACL_S8
+#define NNACL_DTYPE_u8 NNACL_U8
+#define NNACL_DTYPE_s16 NNACL_S16
+#define NNACL_DTYPE_s32 NNACL_S32
+#define NNACL_DTYPE_s64 NNACL_S64
+#define NNACL_DTYPE_b8 NNACL_B8
+#define NNACL_DTYPE_f64 NNACL_F64
+#define NNACL_DTYPE_u16 NNACL_U16
+#define NNACL_DTYPE_u32 NNACL_U32
+#define NNACL_DTYPE_u64 NNACL_U64
+#define NNACL_DTYPE_any NNACL_ANY
+
+#define NNACL_ISA_c NNACL_ISA_C
+#define NNACL_ISA_sse41 NNACL_ISA_SSE41
+#define NNACL_ISA_avx2 NNACL_ISA_AVX2
+#define NNACL_ISA_avx512 NNACL_ISA_AVX512
+#define NNACL_ISA_vnni NNACL_ISA_VNNI
+#define NNACL_ISA_neon NNACL_ISA_NEON
+#define NNACL_ISA_dotprod NNACL_ISA_DOTPROD
+#define NNACL_ISA_i8mm NNACL_ISA_I8MM
+#define NNACL_ISA_fp16 NNACL_ISA_FP16
+#define NNACL_ISA_dsp NNACL_ISA_DSP
+#define NNACL_ISA_mve NNACL_ISA_MVE
+
+/* The build defines NNACL_BUILD_<ISA> for each instruction set whose files it compiles. */
+#define NNACL_RUN_c(symbol) symbol
+#ifdef NNACL_BUILD_SSE41
+#define NNACL_RUN_sse41(symbol) symbol
+#else
+#define NNACL_RUN_sse41(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_AVX2
+#define NNACL_RUN_avx2(symbol) symbol
+#else
+#define NNACL_RUN_avx2(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_AVX512
+#define NNACL_RUN_avx512(symbol) symbol
+#else
+#define NNACL_RUN_avx512(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_VNNI
+#define NNACL_RUN_vnni(symbol) symbol
+#else
+#define NNACL_RUN_vnni(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_NEON
+#define NNACL_RUN_neon(symbol) symbol
+#else
+#define NNACL_RUN_neon(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_DOTPROD
+#define NNACL_RUN_dotprod(symbol) symbol
+#else
+#define NNACL_RUN_dotprod(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_I8MM
+#define NNACL_RUN_i8mm(symbol) symbol
+#else
+#define NNACL_RUN_i8mm(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_FP16
+#define NNACL_RUN_fp16(symbol) symbol
+#else
+#define NNACL_RUN_fp16(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_DSP
+#define NNACL_RUN_dsp(symbol) symbol
+#else
+#define NNACL_RUN_dsp(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_MVE
+#define NNACL_RUN_mve(symbol) symbol
+#else
+#define NNACL_RUN_mve(symbol) NULL
+#endif
+
+#define NNACL_KERNEL(op, dtype, isa, symbol, accepts, file) NNACL_DECLARE(symbol);
+#include "kernels.def"
+#undef NNACL_KERNEL
+
+#define NNACL_KERNEL(op, dtype, isa, symbol, accepts, file)                                                            \
+    {#op, #symbol, file, NNACL_DTYPE_##dtype, NNACL_ISA_##isa, NNACL_RUN_##isa(symbol), accepts},
+static const nnacl_kernel kernels[] = {
+#include "kernels.def"
+};
+#undef NNACL_KERNEL
+
+#define NNACL_OP(op) extern const nnacl_op nnacl_##op##_op;
+#include "ops.def"
+#undef NNACL_OP
+
+#define NNACL_OP(op) &nnacl_##op##_op,
+static const nnacl_op *const ops[] = {
+#include "ops.def"
+};
+#undef NNACL_OP
+
+#define KERNEL_COUNT ((int32_t)(sizeof kernels / sizeof kernels[0]))
+#define OP_COUNT ((int32_t)(sizeof ops / sizeof ops[0]))
+
+const nnacl_op *nnacl_op_at(int32_t index) { return index >= 0 && index < OP_COUNT ? ops[index] : NULL; }
+
+const nnacl_op *nnacl_op_find(const char *name) {
+    for (int32_t i = 0; name && i < OP_COUNT; i++) {
+        if (strcmp(ops[i]->name, name) == 0) {
+            return ops[i];
+        }
+    }
+    return NULL;
+}
+
+const nnacl_kernel *nnacl_kernel_at(int32_t index) {
+    return index >= 0 && index < KERNEL_COUNT ? &kernels[index] : NULL;
+}
+
+const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void *params, uint32_t isa_mask,
+                                      int32_t runnable) {
+    for (int32_t i = 0; op && i < KERNEL_COUNT; i++) {
+        const nnacl_kernel *row = &kernels[i];
+        if ((row->isa & isa_mask) != 0 && (row->dtype == dtype || row->dtype == NNACL_ANY) &&
+            (row->run || !runnable) && strcmp(row->op, op) == 0 && (!row->accepts || row->accepts(params))) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static bool same_type(const nnacl_tensor *a, const nnacl_tensor *b) {
+    if (a->dtype != b->dtype || a->rank != b->rank || a->rank < 0 || a->rank > NNACL_MAX_RANK) {
+        return false;
+    }
+    return memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
+const char *nnacl_check(const nnacl_op *op, const void *params, const nnacl_tensor *in, int32_t n_in,
+                        const nnacl_tensor *out, int32_t n_out) {
+    union {
+        int32_t align;
+        unsigned char bytes[NNACL_MAX_PARAMS_SIZE];
+    } derived;
+    nnacl_tensor derived_out[NNACL_MAX_OUTPUTS];
+    if (op->params_size > sizeof derived) {
+        return "the parameter struct is too large";
+    }
+    if (n_in < 0 || n_in > NNACL_MAX_INPUTS || n_out < 0 || n_out > NNACL_MAX_OUTPUTS) {
+        return "too many inputs or outputs";
+    }
+    for (int32_t i = 0; i < n_in; i++) {
+        if (in[i].dtype != -1 && (nnacl_dtype_size(in[i].dtype) == 0 || nnacl_element_count(&in[i]) < 0)) {
+            return "an input has an unknown type or an impossible shape";
+        }
+    }
+    memcpy(derived.bytes, params, op->params_size);
+    memset(derived_out, 0, sizeof derived_out);
+    const char *message = op->resize(derived.bytes, in, n_in, derived_out, n_out);
+    if (message) {
+        return message;
+    }
+    if (memcmp(derived.bytes, params, op->params_size) != 0) {
+        return "the shape fields of the parameters do not follow from the inputs";
+    }
+    for (int32_t i = 0; i < n_out; i++) {
+        if (!same_type(&derived_out[i], &out[i])) {
+            return "the type of an output does not follow from the inputs";
+        }
+    }
+    return NULL;
+}
+
+typedef struct dtype_row {
+    const char *name;
+    size_t size;
+} dtype_row;
+
+static const dtype_row dtypes[] = {
+    [NNACL_F32] = {"f32", 4}, [NNACL_F16] = {"f16", 2}, [NNACL_S8] = {"s8", 1},   [NNACL_U8] = {"u8", 1},
+    [NNACL_S16] = {"s16", 2}, [NNACL_S32] = {"s32", 4}, [NNACL_S64] = {"s64", 8}, [NNACL_B8] = {"b8", 1},
+    [NNACL_F64] = {"f64", 8}, [NNACL_U16] = {"u16", 2}, [NNACL_U32] = {"u32", 4}, [NNACL_U64] = {"u64", 8},
+};
+
+#define DTYPE_COUNT ((int32_t)(sizeof dtypes / sizeof dtypes[0]))
+
+size_t nnacl_dtype_size(int32_t dtype) { return dtype >= 0 && dtype < DTYPE_COUNT ? dtypes[dtype].size : 0; }
+
+const char *nnacl_dtype_name(int32_t dtype) { return dtype >= 0 && dtype < DTYPE_COUNT ? dtypes[dtype].name : NULL; }
+
+int64_t nnacl_element_count(const nnacl_tensor *tensor) {
+    if (tensor->rank < 0 || tensor->rank > NNACL_MAX_RANK) {
+        return -1;
+    }
+    int64_t count = 1;
+    bool empty = false;
+    for (int32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->dims[i] < 0) {
+            return -1;
+        }
+        if (tensor->dims[i] == 0) {
+            empty = true;
+        } else if (count > INT32_MAX / tensor->dims[i]) {
+            return -1;
+        } else {
+            count *= tensor->dims[i];
+        }
+    }
+    return empty ? 0 : count;
+}
