@@ -1,0 +1,46 @@
+"""Microlith: trained models on devices, as a small runtime or as C source.
+
+The front door. Its parts are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .errors import MicrolithError
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .codegen import Report
+    from .ir import Graph
+    from .runtime import Model
+
+__all__ = ["MicrolithError", "__version__", "convert", "generate", "load"]
+
+
+def convert(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None, **options: Any) -> Graph:
+    """Converts an ONNX or TFLite model; writes a .lith file when ``output`` is given. Options: see ``converter``."""
+    from . import modelfile
+    from .converter import convert as run
+
+    graph = run(path, **options)
+    if output is not None:
+        modelfile.save(graph, output)
+    return graph
+
+
+def load(model: str | os.PathLike[str] | bytes, **options: Any) -> Model:
+    """Opens a .lith file (a path or bytes) in the C runtime. Options: see ``runtime.load``."""
+    from .runtime import load as run
+
+    return run(model, **options)
+
+
+def generate(
+    model: str | os.PathLike[str] | Graph, target: str, output: str | os.PathLike[str], **options: Any
+) -> Report:
+    """Writes a standalone C project for a target. Options: see ``codegen.generate``."""
+    from .codegen import generate as run
+
+    return run(model, target, output, **options)

@@ -1,0 +1,249 @@
+"""From a graph to a program for one machine: kernels chosen, parameters bound, weights packed, memory planned.
+
+The converter asks for the report, codegen prints the result. (The runtime does the same in C, with the same plan
+halves and the same planner.) Nothing here computes a size itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .dtypes import DType
+from .errors import ShapeError, Unsupported, UnsupportedError
+from .ir import Graph, Node, Quant, TensorType, Value
+from .nnacl_kernels import catalogue
+
+
+@dataclass(frozen=True)
+class BoundNode:
+    """A node with its parameter struct and the concrete types of its outputs."""
+
+    node: Node
+    params: bytes
+    output_types: tuple[TensorType, ...]
+
+
+def bind_params(
+    graph: Graph, sizes: Mapping[str, int] | None = None
+) -> tuple[list[BoundNode], dict[Value, TensorType]]:
+    """Parameter structs of all nodes and concrete types of all values.
+
+    ``sizes`` gives the symbols of dynamic dimensions; one that is missing counts as 1. Raises ShapeError naming the
+    node whose plan half refuses its inputs.
+    """
+    types: dict[Value, TensorType] = {}
+    for value in graph.inputs:
+        types[value] = _concrete(value.type, sizes or {})
+    bound: list[BoundNode] = []
+    for node in graph.nodes:
+        inputs: list[catalogue.Tensor | None] = []
+        for value in node.inputs:
+            if value is None:
+                inputs.append(None)
+                continue
+            type = types.setdefault(value, _concrete(value.type, sizes or {}))
+            inputs.append(catalogue.Tensor(type.dtype.value, type.static_shape, value.data))
+        try:
+            params, outputs = catalogue.make_params(node.op, node.attrs, inputs, len(node.outputs))
+        except catalogue.PlanError as error:
+            raise ShapeError(str(error), where=describe(node)) from error
+        output_types = tuple(TensorType(DType(tensor.dtype), tensor.shape) for tensor in outputs)
+        types.update(zip(node.outputs, output_types, strict=True))
+        bound.append(BoundNode(node, params, output_types))
+    return bound, types
+
+
+def describe(node: Node) -> str:
+    """How a node is named in messages."""
+    return f"{node.source} '{node.name}'" if node.source == node.op else f"{node.source} '{node.name}' ({node.op})"
+
+
+def _concrete(type: TensorType, sizes: Mapping[str, int]) -> TensorType:
+    return TensorType(type.dtype, tuple(dim if isinstance(dim, int) else sizes.get(dim, 1) for dim in type.shape))
+
+
+@dataclass(frozen=True)
+class ProgramTensor:
+    """A tensor of a program. ``offset``: bytes from the start of the arena; None for a constant."""
+
+    name: str
+    type: TensorType
+    quant: Quant | None
+    data: np.ndarray | None
+    offset: int | None
+
+    @property
+    def nbytes(self) -> int:
+        return self.type.nbytes
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel call. Inputs and outputs are indices of tensors; ``packed`` replaces constant inputs by position.
+
+    ``elided``: the output is a view of memory that already holds it, so no code runs.
+    """
+
+    node: Node
+    kernel: catalogue.Kernel
+    params: bytes
+    fields: Mapping[str, Any]
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    workspace: int
+    workspace_offset: int
+    macs: int
+    packed: Mapping[int, bytes] = field(default_factory=dict)
+    elided: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """A graph bound to a machine."""
+
+    name: str
+    tensors: tuple[ProgramTensor, ...]
+    calls: tuple[Call, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    arena_size: int
+    """Bytes of the arena: activations, inputs, outputs and workspaces."""
+    arena_lower_bound: int
+    """The largest set of bytes that live at one time: no plan can be smaller."""
+    alignment: int
+
+    @property
+    def macs(self) -> int:
+        return sum(call.macs for call in self.calls)
+
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of all constants as the kernels want them."""
+        sizes: dict[object, int] = {}
+        for call in self.calls:
+            if call.elided:
+                continue
+            for position, index in enumerate(call.inputs):
+                if index is None or self.tensors[index].data is None:
+                    continue
+                packed = call.packed.get(position)
+                sizes[(call.kernel.symbol, packed) if packed is not None else index] = (
+                    self.tensors[index].nbytes if packed is None else len(packed)
+                )
+        return sum(sizes.values())
+
+
+def lower(
+    graph: Graph,
+    isa: Sequence[str],
+    *,
+    sizes: Mapping[str, int] | None = None,
+    alignment: int = 16,
+    runnable: bool = False,
+) -> Program:
+    """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
+
+    With ``runnable`` only kernels that this build can run are taken. Raises UnsupportedError with ALL nodes for which
+    there is no kernel, and ShapeError when shapes do not fit.
+    """
+    bound, types = bind_params(graph, sizes)
+    chosen = _choose_kernels(bound, types, isa, runnable)
+
+    values = list(graph.values())
+    index_of = {value: index for index, value in enumerate(values)}
+    workspaces = [catalogue.workspace(kernel, item.params) for item, kernel in zip(bound, chosen, strict=True)]
+    plan = catalogue.plan_memory(
+        [
+            catalogue.PlanTensor(
+                types[value].nbytes if value in types else value.type.nbytes,
+                catalogue.MEMORY_CONSTANT if value.is_constant else catalogue.MEMORY_ARENA,
+            )
+            for value in values
+        ],
+        [
+            catalogue.PlanNode(
+                tuple(None if value is None else index_of[value] for value in item.node.inputs),
+                tuple(index_of[value] for value in item.node.outputs),
+                catalogue.ops()[item.node.op].alias,
+                workspace,
+            )
+            for item, workspace in zip(bound, workspaces, strict=True)
+        ],
+        [index_of[value] for value in graph.inputs],
+        [index_of[value] for value in graph.outputs],
+        alignment,
+    )
+    tensors = tuple(
+        ProgramTensor(value.name, types.get(value, value.type), value.quant, value.data, plan.offsets[index])
+        for index, value in enumerate(values)
+    )
+    calls = tuple(
+        _call(item, kernel, workspaces[position], plan, position, index_of, tensors)
+        for position, (item, kernel) in enumerate(zip(bound, chosen, strict=True))
+    )
+    return Program(
+        name=graph.name,
+        tensors=tensors,
+        calls=calls,
+        inputs=tuple(index_of[value] for value in graph.inputs),
+        outputs=tuple(index_of[value] for value in graph.outputs),
+        arena_size=plan.arena_size,
+        arena_lower_bound=plan.lower_bound,
+        alignment=alignment,
+    )
+
+
+def _choose_kernels(
+    bound: Sequence[BoundNode], types: Mapping[Value, TensorType], isa: Sequence[str], runnable: bool
+) -> list[catalogue.Kernel]:
+    chosen: list[catalogue.Kernel] = []
+    missing: list[Unsupported] = []
+    for item in bound:
+        dtype = types[item.node.input(0)].dtype
+        kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, isa, runnable=runnable)
+        if kernel is None:
+            reason = f"no {item.node.op} kernel for {dtype.name} among {', '.join(isa)}"
+            missing.append(Unsupported(item.node.name, item.node.source, reason))
+        else:
+            chosen.append(kernel)
+    if missing:
+        raise UnsupportedError(missing)
+    return chosen
+
+
+def _call(
+    item: BoundNode,
+    kernel: catalogue.Kernel,
+    workspace: int,
+    plan: catalogue.MemoryPlan,
+    position: int,
+    index_of: Mapping[Value, int],
+    tensors: Sequence[ProgramTensor],
+) -> Call:
+    node = item.node
+    arrays = [None if value is None else value.data for value in node.inputs]
+    packed = {}
+    for index, array in enumerate(arrays):
+        if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
+            packed[index] = data
+    inputs = tuple(None if value is None else index_of[value] for value in node.inputs)
+    outputs = tuple(index_of[value] for value in node.outputs)
+    first = None if not inputs or inputs[0] is None else tensors[inputs[0]].offset
+    is_view = catalogue.ops()[node.op].alias == catalogue.ALIAS_VIEW
+    return Call(
+        node=node,
+        kernel=kernel,
+        params=item.params,
+        fields=catalogue.read_params(node.op, item.params),
+        inputs=inputs,
+        outputs=outputs,
+        workspace=workspace,
+        workspace_offset=plan.workspace_offsets[position],
+        macs=catalogue.macs(node.op, item.params),
+        packed=packed,
+        elided=is_view and first is not None and first == tensors[outputs[0]].offset,
+    )

@@ -1,0 +1,298 @@
+"""Reading and writing .lith files (``model.fbs``, described in ``docs/model-format.md``).
+
+A file holds the finished graph: integer ops materialized, every op with kernels. The flatbuffer stands at the start,
+the bytes of the constants behind it, so that a model may be larger than the 2 GiB that a flatbuffer can address and
+that a runtime can map the weights.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+import flatbuffers
+import numpy as np
+
+from . import model_generated as fb
+from . import ops, version
+from .dtypes import DType
+from .errors import MicrolithError, ModelFormatError, ShapeError
+from .files import write_atomically
+from .ir import Dim, Graph, Node, Quant, TensorType, Value
+from .lower import bind_params
+from .nnacl_kernels import catalogue
+from .numerics import CONTRACTS
+
+FORMAT_VERSION = 1
+IDENTIFIER = b"LITH"
+ALIGNMENT = 64
+"""Constants start at multiples of this many bytes."""
+
+
+def save(graph: Graph, path: str | os.PathLike[str]) -> int:
+    """Writes a graph; returns the bytes written.
+
+    Writes to a temporary name and renames, so that no partial file is left behind. Raises ShapeError when a node's
+    plan half refuses it and OutputError when the file cannot be written.
+    """
+    writer = _Writer(graph)
+    return write_atomically(path, writer.write)
+
+
+class _Writer:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.values = list(graph.values())
+        self.index = {value: index for index, value in enumerate(self.values)}
+        self.bound, _ = bind_params(graph)
+        self.op_names = sorted({node.op for node in graph.nodes})
+        self.constants: list[np.ndarray] = []
+        self.buffers: list[fb.BufferT] = []
+        self.data_size = 0
+
+    def write(self, file: IO[bytes]) -> None:
+        model = self._model()
+        # The offset of the data section is a fixed-size field: a first pass tells how large the table part is.
+        table = self._packed(model, 1)
+        start = _aligned(len(table))
+        table = self._packed(model, start)
+        file.write(table)
+        file.write(bytes(start - len(table)))
+        position = 0
+        for buffer, array in zip(self.buffers, self.constants, strict=True):
+            file.write(bytes(buffer.offset - position))
+            file.write(array.reshape(-1).view(np.uint8).data)
+            position = buffer.offset + buffer.size
+
+    def _packed(self, model: fb.ModelT, data_offset: int) -> bytes:
+        model.dataOffset = data_offset
+        builder = flatbuffers.Builder(1 << 16)
+        builder.Finish(model.Pack(builder), file_identifier=IDENTIFIER)
+        return bytes(builder.Output())
+
+    def _model(self) -> fb.ModelT:
+        graph = self.graph
+        tensors = [self._tensor(value) for value in self.values]
+        nodes = []
+        for item in self.bound:
+            nodes.append(
+                fb.NodeT(
+                    op=self.op_names.index(item.node.op),
+                    name=item.node.name,
+                    source=item.node.source,
+                    inputs=[-1 if value is None else self.index[value] for value in item.node.inputs],
+                    outputs=[self.index[value] for value in item.node.outputs],
+                    params=np.frombuffer(item.params, np.uint8),
+                )
+            )
+        main = fb.GraphT(
+            name=graph.name,
+            tensors=tensors,
+            nodes=nodes,
+            inputs=[self.index[value] for value in graph.inputs],
+            outputs=[self.index[value] for value in graph.outputs],
+        )
+        return fb.ModelT(
+            version=FORMAT_VERSION,
+            producer=f"microlith {version.__version__}",
+            contract=CONTRACTS.index(graph.contract),
+            ops=list(self.op_names),
+            graphs=[main],
+            buffers=self.buffers,
+            metadata=[fb.PairT(key=key, value=value) for key, value in sorted(graph.metadata.items())],
+        )
+
+    def _tensor(self, value: Value) -> fb.TensorT:
+        symbols = [dim if isinstance(dim, str) else "" for dim in value.shape]
+        quant = None
+        if value.quant is not None:
+            quant = fb.QuantT(
+                scale=value.quant.scale.astype(np.float32),
+                zeroPoint=value.quant.zero_point.astype(np.int32),
+                axis=-1 if value.quant.axis is None else value.quant.axis,
+            )
+        return fb.TensorT(
+            name=value.name,
+            dtype=value.dtype.value,
+            shape=[-1 if isinstance(dim, str) else dim for dim in value.shape],
+            symbols=symbols if any(symbols) else None,
+            buffer=self._buffer(value.data),
+            quant=quant,
+        )
+
+    def _buffer(self, data: np.ndarray | None) -> int:
+        if data is None:
+            return -1
+        array = np.ascontiguousarray(data)
+        if array.dtype.byteorder == ">":
+            array = array.astype(array.dtype.newbyteorder("<"))
+        offset = _aligned(self.data_size)
+        self.buffers.append(fb.BufferT(offset=offset, size=array.nbytes))
+        self.constants.append(array)
+        self.data_size = offset + array.nbytes
+        return len(self.buffers) - 1
+
+
+def _aligned(size: int) -> int:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+def load(path: str | os.PathLike[str]) -> Graph:
+    """Reads a file back into a graph. Raises ModelFormatError, naming what is wrong, for anything but a valid file."""
+    where = str(path)
+    try:
+        data = np.memmap(path, np.uint8, "r") if os.path.getsize(path) else np.zeros(0, np.uint8)
+    except OSError as error:
+        raise ModelFormatError(f"cannot read: {error.strerror or error}", where=where) from error
+    return loads(data, where=where)
+
+
+def loads(data: bytes | np.ndarray, *, where: str = "model") -> Graph:
+    """As ``load``, from bytes."""
+    raw = np.frombuffer(data, np.uint8) if isinstance(data, (bytes, bytearray)) else data
+    if raw.size < 12 or bytes(raw[4:8]) != IDENTIFIER:
+        raise ModelFormatError(
+            "not a .lith file (no LITH identifier)", where=where, hint="make one with `microlith convert`"
+        )
+    try:
+        return _Reader(raw).graph()
+    except MicrolithError as error:
+        error.where = error.where and f"{where}: {error.where}" or where
+        raise
+    except (struct.error, IndexError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as error:
+        raise ModelFormatError(f"damaged: {error}", where=where, hint="convert the model again") from error
+
+
+class _Reader:
+    def __init__(self, raw: np.ndarray) -> None:
+        self.raw = raw
+        model = fb.Model.GetRootAs(raw[: min(raw.size, 2**31 - 1)], 0)
+        if model.Version() != FORMAT_VERSION:
+            raise ModelFormatError(
+                f"format version {model.Version()}, this reader knows {FORMAT_VERSION}", hint="use a newer microlith"
+            )
+        _require(model.GraphsLength() >= 1, "it has no graph")
+        self.model = fb.ModelT.InitFromObj(model)
+        _require(self.model.contract < len(CONTRACTS), f"rounding contract {self.model.contract}")
+
+    def graph(self) -> Graph:
+        stored = self.model.graphs[0]
+        op_names = [_text(name) for name in self.model.ops or []]
+        values = [self._value(tensor, index) for index, tensor in enumerate(stored.tensors or [])]
+        graph = Graph(
+            name=_text(stored.name),
+            contract=CONTRACTS[self.model.contract],
+            metadata={_text(pair.key): _text(pair.value) for pair in self.model.metadata or []},
+        )
+        graph.inputs = [_pick(values, index) for index in _list(stored.inputs)]
+        for value in graph.inputs:
+            _require(not value.is_constant, f"graph input '{value.name}' is a constant")
+        known = set(graph.inputs)
+        for position, item in enumerate(stored.nodes or []):
+            node = self._node(item, position, op_names, values, known)
+            graph.nodes.append(node)
+        graph.outputs = [_pick(values, index) for index in _list(stored.outputs)]
+        for value in graph.outputs:
+            _require(value.is_constant or value in known, f"graph output '{value.name}' is never computed")
+        self._check(graph)
+        return graph
+
+    def _value(self, tensor: Any, index: int) -> Value:
+        name = _text(tensor.name) or f"tensor_{index}"
+        shape = _list(tensor.shape)
+        symbols = [_text(symbol) for symbol in tensor.symbols or []]
+        dims: list[Dim] = []
+        for axis, dim in enumerate(shape):
+            symbol = symbols[axis] if axis < len(symbols) else ""
+            _require(dim >= -1, f"tensor '{name}' has a dimension of {dim}")
+            dims.append(dim if dim >= 0 else symbol or f"{name}_{axis}")
+        type = TensorType(DType(tensor.dtype), tuple(dims))
+        quant = None
+        if tensor.quant is not None:
+            scale = np.asarray(_list(tensor.quant.scale), np.float32)
+            zero_point = np.asarray(_list(tensor.quant.zeroPoint), np.int64)
+            _require(scale.size == zero_point.size >= 1, f"quantization of tensor '{name}'")
+            quant = Quant(scale, zero_point, None if tensor.quant.axis < 0 else tensor.quant.axis)
+        return Value(name, type, quant=quant, data=self._data(tensor.buffer, type, name))
+
+    def _data(self, buffer: int, type: TensorType, name: str) -> np.ndarray | None:
+        if buffer < 0:
+            return None
+        item = _pick(self.model.buffers or [], buffer)
+        _require(type.is_static, f"constant '{name}' has no static shape")
+        start = self.model.dataOffset + item.offset
+        _require(item.size == type.nbytes, f"constant '{name}' has {item.size} bytes, its shape needs {type.nbytes}")
+        _require(
+            item.offset % ALIGNMENT == 0 and self.model.dataOffset % ALIGNMENT == 0, f"constant '{name}' is not aligned"
+        )
+        _require(start + item.size <= self.raw.size, f"the bytes of constant '{name}' pass the end of the file")
+        return self.raw[start : start + item.size].view(type.dtype.numpy).reshape(type.static_shape)
+
+    def _node(
+        self, item: Any, position: int, op_names: Sequence[str], values: Sequence[Value], known: set[Value]
+    ) -> Node:
+        op_name = _pick(op_names, item.op)
+        try:
+            opdef = ops.get(op_name)
+        except KeyError:
+            raise ModelFormatError(f"node {position} has the unknown op '{op_name}'") from None
+        inputs = [None if index < 0 else _pick(values, index) for index in _list(item.inputs)]
+        params = bytes(bytearray(_list(item.params)))
+        size = catalogue.ops()[op_name].params_size
+        _require(len(params) <= size, f"node {position} ({op_name}) has {len(params)} bytes of parameters, not {size}")
+        fields = catalogue.read_params(op_name, params)
+        rank = len(inputs[0].shape) if inputs and inputs[0] is not None else 0
+        node = Node(op_name, _text(item.name), _attrs(opdef, fields, rank), _text(item.source) or op_name)
+        for index, value in enumerate(inputs):
+            _require(
+                value is None or value.is_constant or value in known,
+                f"node {position} ({op_name}) uses '{value.name if value else ''}' before it is computed",
+            )
+            node.set_input(index, value)
+        for index in _list(item.outputs):
+            value = _pick(values, index)
+            _require(not value.is_constant and value not in known, f"tensor '{value.name}' is written twice")
+            value.producer = node
+            known.add(value)
+            node.outputs.append(value)
+        return node
+
+    def _check(self, graph: Graph) -> None:
+        """Holds the stored shapes against what the plan halves derive."""
+        try:
+            bound, types = bind_params(graph)
+        except ShapeError as error:
+            raise ModelFormatError(f"damaged: {error.what}", where=error.where) from error
+        for item in bound:
+            for value, type in zip(item.node.outputs, item.output_types, strict=True):
+                fits = value.dtype == type.dtype and len(value.shape) == len(type.shape)
+                fits = fits and all(
+                    isinstance(dim, str) or dim == size for dim, size in zip(value.shape, type.shape, strict=True)
+                )
+                _require(fits, f"tensor '{value.name}' is {value.type}, its node makes {type}")
+
+
+def _attrs(opdef: ops.OpDef, fields: Mapping[str, Any], input_rank: int) -> dict[str, Any]:
+    """The attributes of a node from its parameter struct; arrays are cut to the rank that they describe."""
+    rank = next((int(fields[name]) for name in ("rank", "out_rank") if name in opdef.attrs), input_rank)
+    return {name: list(fields[name])[:rank] if isinstance(fields[name], list) else fields[name] for name in opdef.attrs}
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise ModelFormatError(f"damaged: {what}", hint="convert the model again")
+
+
+def _text(value: bytes | str | None) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value or ""
+
+
+def _list(vector: Any) -> list[Any]:
+    return [] if vector is None else vector.tolist() if isinstance(vector, np.ndarray) else list(vector)
+
+
+def _pick(items: Sequence[Any], index: int) -> Any:
+    _require(0 <= index < len(items), f"index {index} of {len(items)}")
+    return items[index]

@@ -1,0 +1,466 @@
+"""Python's view of the kernel library: the op and kernel tables, parameter structs, plan halves and the planner.
+
+Everything is asked of the C library through cffi, so that a number is computed in one place for the converter, the
+runtime and generated code. Element types are the numbers of ``nnacl_base.h``; instruction sets are named as there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cffi import FFI
+
+from .library import find_library, read_declarations
+
+ROOT = Path(__file__).parent
+"""The folder of the kernel sources."""
+
+ANY_DTYPE = 255
+ALIAS_NONE, ALIAS_IN_PLACE, ALIAS_VIEW = 0, 1, 2
+MEMORY_ARENA, MEMORY_CONSTANT, MEMORY_VARIABLE = 0, 1, 2
+
+
+class PlanError(ValueError):
+    """The plan half of an op refused its attributes or inputs; the text says why."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What a plan half knows of a tensor: element type (a number), shape, and its values if it is a constant."""
+
+    dtype: int
+    shape: tuple[int, ...]
+    data: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a parameter struct. ``length`` 0: a scalar, else an array."""
+
+    name: str
+    c_type: str
+    length: int
+
+
+@dataclass(frozen=True)
+class Op:
+    """A row of the op table."""
+
+    name: str
+    params_name: str
+    header: str
+    params_size: int
+    alias: int
+    pointer: Any
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A row of the kernel table. ``runnable``: this build has its code."""
+
+    op: str
+    symbol: str
+    file: str
+    dtype: int
+    isa: str
+    runnable: bool
+    pointer: Any
+
+
+@dataclass(frozen=True)
+class PlanTensor:
+    """A tensor as the memory planner sees it: bytes, and one of the MEMORY_ values."""
+
+    size: int
+    memory: int = MEMORY_ARENA
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    """A node as the memory planner sees it; tensors by index, None for an absent input."""
+
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    alias: int = ALIAS_NONE
+    workspace: int = 0
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where everything lies in the arena. ``offsets`` and ``blocks`` are None for tensors outside of it."""
+
+    offsets: tuple[int | None, ...]
+    blocks: tuple[int | None, ...]
+    workspace_offsets: tuple[int, ...]
+    arena_size: int
+    lower_bound: int
+
+
+def _family_headers() -> list[Path]:
+    return sorted(path for path in ROOT.glob("*/*.h") if path.stem == path.parent.name)
+
+
+@functools.cache
+def _library() -> tuple[FFI, Any]:
+    """The cffi instance and the loaded library."""
+    ffi = FFI()
+    names = ("nnacl_base.h", "nnacl_isa.h", "nnacl_kernels.h", "plan/arena.h")
+    ffi.cdef(read_declarations(*(ROOT / name for name in names), *_family_headers()))
+    return ffi, ffi.dlopen(str(find_library()))
+
+
+def _text(pointer: Any) -> str:
+    ffi, _ = _library()
+    return bytes(ffi.string(pointer)).decode()
+
+
+@functools.cache
+def ops() -> Mapping[str, Op]:
+    """The op table by name."""
+    ffi, lib = _library()
+    table: dict[str, Op] = {}
+    while (row := lib.nnacl_op_at(len(table))) != ffi.NULL:
+        op = Op(
+            _text(row.name), _text(row.params_name), _text(row.header), row.params_size, row.alias, row
+        )  # fmt: skip
+        table[op.name] = op
+    return table
+
+
+@functools.cache
+def kernels() -> Sequence[Kernel]:
+    """The kernel table, best row first within an op and type."""
+    ffi, lib = _library()
+    rows: list[Kernel] = []
+    while (row := lib.nnacl_kernel_at(len(rows))) != ffi.NULL:
+        rows.append(_kernel(row))
+    return rows
+
+
+def _kernel(row: Any) -> Kernel:
+    ffi, lib = _library()
+    return Kernel(
+        op=_text(row.op),
+        symbol=_text(row.symbol),
+        file=_text(row.file),
+        dtype=row.dtype,
+        isa=_text(lib.nnacl_isa_name(row.isa)),
+        runnable=row.run != ffi.NULL,
+        pointer=row,
+    )
+
+
+def detected_isa() -> tuple[str, ...]:
+    """Names of the instruction sets of this machine."""
+    _, lib = _library()
+    mask = lib.nnacl_isa_detect()
+    return tuple(_text(lib.nnacl_isa_name(1 << bit)) for bit in range(32) if mask >> bit & 1)
+
+
+def isa_mask(names: Sequence[str]) -> int:
+    """The mask of some instruction sets; ``KeyError`` for an unknown name."""
+    _, lib = _library()
+    mask = 0
+    for name in names:
+        bit = lib.nnacl_isa_bit(name.encode())
+        if not bit:
+            raise KeyError(name)
+        mask |= bit
+    return mask
+
+
+def dtype_name(dtype: int) -> str:
+    """``"f32"``, ``"s8"``, ... or ``"any"``."""
+    _, lib = _library()
+    return "any" if dtype == ANY_DTYPE else _text(lib.nnacl_dtype_name(dtype))
+
+
+@functools.cache
+def fields(op: str) -> tuple[Field, ...]:
+    """The fields of an op's parameter struct, in order."""
+    ffi, _ = _library()
+    result = []
+    for name, field in ffi.typeof(ops()[op].params_name).fields:
+        is_array = field.type.kind == "array"
+        item = field.type.item if is_array else field.type
+        result.append(Field(name, item.cname, field.type.length if is_array else 0))
+    return tuple(result)
+
+
+def _fill(target: Any, tensor: Tensor | None, keep: list[Any]) -> None:
+    """Writes a tensor into a C ``nnacl_tensor``. ``keep`` holds what must outlive the call."""
+    ffi, _ = _library()
+    if tensor is None:
+        target.dtype = -1
+        return
+    if len(tensor.shape) > len(target.dims):
+        raise PlanError(f"rank {len(tensor.shape)} is more than {len(target.dims)}")
+    target.dtype, target.rank = tensor.dtype, len(tensor.shape)
+    for index, dim in enumerate(tensor.shape):
+        if not 0 <= dim < 2**31:
+            raise PlanError(f"dimension {dim} is out of range")
+        target.dims[index] = dim
+    if tensor.data is not None and tensor.data.size:
+        pointer = ffi.from_buffer(np.ascontiguousarray(tensor.data))
+        keep.append(pointer)
+        target.data = pointer
+
+
+def make_params(
+    op: str, attrs: Mapping[str, Any], inputs: Sequence[Tensor | None], n_outputs: int = 1
+) -> tuple[bytes, list[Tensor]]:
+    """The parameter struct of an op for given attributes and inputs, and the output tensors that follow.
+
+    Raises PlanError when the op refuses them and KeyError for an attribute that is not a field.
+    """
+    ffi, lib = _library()
+    row = ops()[op]
+    params = ffi.new(f"{row.params_name} *")
+    known = {field.name: field for field in fields(op)}
+    for name, value in attrs.items():
+        field = known[name]
+        if not field.length:
+            setattr(params, name, _scalar(field, value))
+            continue
+        if len(value) > field.length:
+            raise PlanError(f"{name} has {len(value)} entries, at most {field.length} fit")
+        array = getattr(params, name)
+        for index, item in enumerate(value):
+            array[index] = _scalar(field, item)
+    return _resized(row, params, inputs, n_outputs)
+
+
+def resize_params(
+    op: str, params: bytes, inputs: Sequence[Tensor | None], n_outputs: int = 1
+) -> tuple[bytes, list[Tensor]]:
+    """As ``make_params``, with the attributes taken from an existing parameter struct."""
+    ffi, _ = _library()
+    row = ops()[op]
+    struct = ffi.new(f"{row.params_name} *")
+    ffi.memmove(struct, params, row.params_size)
+    return _resized(row, struct, inputs, n_outputs)
+
+
+def _resized(row: Op, params: Any, inputs: Sequence[Tensor | None], n_outputs: int) -> tuple[bytes, list[Tensor]]:
+    ffi, _ = _library()
+    keep: list[Any] = []
+    c_inputs = ffi.new("nnacl_tensor[]", max(1, len(inputs)))
+    for index, tensor in enumerate(inputs):
+        _fill(c_inputs[index], tensor, keep)
+    c_outputs = ffi.new("nnacl_tensor[]", max(1, n_outputs))
+    message = row.pointer.resize(params, c_inputs, len(inputs), c_outputs, n_outputs)
+    if message != ffi.NULL:
+        raise PlanError(_text(message))
+    outputs = [
+        Tensor(c_outputs[index].dtype, tuple(c_outputs[index].dims[0 : c_outputs[index].rank]))
+        for index in range(n_outputs)
+    ]
+    return bytes(ffi.buffer(params, row.params_size)), outputs
+
+
+def _scalar(field: Field, value: Any) -> Any:
+    if field.c_type == "float":
+        return float(np.float32(value))
+    if isinstance(value, float) and not value.is_integer():
+        raise PlanError(f"{field.name} must be an integer, not {value}")
+    if not -(2**31) <= int(value) < 2**31:
+        raise PlanError(f"{field.name} = {value} does not fit 32 bits")
+    return int(value)
+
+
+def read_params(op: str, params: bytes) -> dict[str, int | float | list[Any]]:
+    """All fields of a parameter struct. A shorter blob is zero-extended; ValueError when it is longer."""
+    ffi, _ = _library()
+    struct = ffi.new(f"{ops()[op].params_name} *")
+    if len(params) > ops()[op].params_size:
+        raise ValueError(f"{len(params)} bytes of parameters, {op} has {ops()[op].params_size}")
+    ffi.memmove(struct, params, len(params))
+    values: dict[str, int | float | list[Any]] = {}
+    for field in fields(op):
+        value = getattr(struct, field.name)
+        values[field.name] = list(value) if field.length else value
+    return values
+
+
+def check(op: str, params: bytes, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> str | None:
+    """None when parameters, inputs and outputs agree exactly, else what is wrong."""
+    ffi, lib = _library()
+    keep: list[Any] = []
+    c_inputs = ffi.new("nnacl_tensor[]", max(1, len(inputs)))
+    c_outputs = ffi.new("nnacl_tensor[]", max(1, len(outputs)))
+    try:
+        for index, tensor in enumerate(inputs):
+            _fill(c_inputs[index], tensor, keep)
+        for index, tensor in enumerate(outputs):
+            _fill(c_outputs[index], tensor, keep)
+    except PlanError as error:
+        return str(error)
+    message = lib.nnacl_check(ops()[op].pointer, _blob(params), c_inputs, len(inputs), c_outputs, len(outputs))
+    return None if message == ffi.NULL else _text(message)
+
+
+def _blob(params: bytes) -> Any:
+    """The bytes of a parameter struct, aligned as C wants them."""
+    ffi, _ = _library()
+    blob = ffi.new("int32_t[]", max(1, math.ceil(len(params) / 4)))
+    ffi.memmove(blob, params, len(params))
+    return blob
+
+
+def find_kernel(
+    op: str, dtype: int, params: bytes, isa_names: Sequence[str], *, runnable: bool = False
+) -> Kernel | None:
+    """The best kernel for the parameters among the instruction sets, or None."""
+    ffi, lib = _library()
+    row = lib.nnacl_kernel_find(op.encode(), dtype, _blob(params), isa_mask(isa_names), int(runnable))
+    return None if row == ffi.NULL else _kernel(row)
+
+
+def workspace(kernel: Kernel, params: bytes) -> int:
+    """Bytes of scratch memory that one part of the work needs."""
+    ffi, _ = _library()
+    function = ops()[kernel.op].pointer.workspace
+    return 0 if function == ffi.NULL else int(function(_blob(params), kernel.pointer))
+
+
+def parts(kernel: Kernel, params: bytes) -> int:
+    """The most parts that the work can be split into."""
+    ffi, _ = _library()
+    function = ops()[kernel.op].pointer.parts
+    return 1 if function == ffi.NULL else int(function(_blob(params), kernel.pointer))
+
+
+def macs(op: str, params: bytes) -> int:
+    """Multiply-accumulates of one run."""
+    ffi, _ = _library()
+    function = ops()[op].pointer.macs
+    return 0 if function == ffi.NULL else int(function(_blob(params)))
+
+
+def pack(kernel: Kernel, params: bytes, index: int, inputs: Sequence[np.ndarray | None]) -> bytes | None:
+    """Constant input ``index`` in the layout that the kernel wants; None when it wants it as it is."""
+    ffi, _ = _library()
+    op = ops()[kernel.op].pointer
+    blob = _blob(params)
+    size = 0 if op.packed_size == ffi.NULL else int(op.packed_size(blob, kernel.pointer, index))
+    if not size:
+        return None
+    packed = ffi.new("char[]", size)
+    with _Pointers(inputs) as pointers:
+        op.pack(blob, kernel.pointer, index, pointers, packed)
+    return bytes(ffi.buffer(packed, size))
+
+
+class _Pointers:
+    """A C array of pointers to NumPy arrays, valid inside the ``with`` block."""
+
+    def __init__(self, arrays: Sequence[np.ndarray | None], writable: bool = False) -> None:
+        ffi, _ = _library()
+        self._buffers = [
+            ffi.NULL if array is None else ffi.from_buffer("char[]", array, require_writable=writable)
+            for array in arrays
+        ]
+        self._array = ffi.new("void *[]", max(1, len(arrays)))
+        for index, buffer in enumerate(self._buffers):
+            self._array[index] = buffer
+
+    def __enter__(self) -> Any:
+        ffi, _ = _library()
+        return ffi.cast("void **", self._array)
+
+    def __exit__(self, *_: object) -> None:
+        self._buffers.clear()
+
+
+def run(
+    kernel: Kernel, params: bytes, inputs: Sequence[np.ndarray | None], outputs: Sequence[np.ndarray]
+) -> None:  # fmt: skip
+    """Runs a kernel on contiguous arrays. Constant inputs are packed on the way. Writes into ``outputs``."""
+    ffi, _ = _library()
+    if not kernel.runnable:
+        raise ValueError(f"{kernel.symbol} has no code in this build")
+    arrays = [None if array is None else np.ascontiguousarray(array) for array in inputs]
+    for index in range(len(arrays)):
+        packed = pack(kernel, params, index, arrays)
+        if packed is not None:
+            arrays[index] = np.frombuffer(packed, np.uint8)
+    size = workspace(kernel, params)
+    scratch = ffi.new("char[]", size + 64)
+    start = ffi.cast("uintptr_t", scratch)
+    aligned = ffi.cast("void *", (int(start) + 63) // 64 * 64)
+    context = ffi.new("nnacl_ctx *", {"workspace": aligned, "workspace_size": size, "part": 0, "parts": 1})
+    with _Pointers(arrays) as c_inputs, _Pointers(outputs, writable=True) as c_outputs:
+        kernel.pointer.run(context, _blob(params), c_inputs, c_outputs)
+
+
+def plan_memory(
+    tensors: Sequence[PlanTensor],
+    nodes: Sequence[PlanNode],
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    alignment: int = 16,
+) -> MemoryPlan:
+    """Plans the arena of a graph (see ``plan/arena.h``)."""
+    ffi, lib = _library()
+    c_tensors = ffi.new("nnacl_plan_tensor[]", max(1, len(tensors)))
+    for index, tensor in enumerate(tensors):
+        c_tensors[index].size, c_tensors[index].memory = tensor.size, tensor.memory
+    c_nodes = ffi.new("nnacl_plan_node[]", max(1, len(nodes)))
+    keep = []
+    for index, node in enumerate(nodes):
+        lists = (
+            ffi.new("int32_t[]", [-1 if tensor is None else tensor for tensor in node.inputs] or [0]),
+            ffi.new("int32_t[]", list(node.outputs) or [0]),
+        )
+        keep.append(lists)
+        row = c_nodes[index]
+        row.inputs, row.outputs = lists
+        row.n_inputs, row.n_outputs = len(node.inputs), len(node.outputs)
+        row.alias, row.workspace = node.alias, node.workspace
+    c_graph_inputs, c_graph_outputs = ffi.new("int32_t[]", list(inputs)), ffi.new("int32_t[]", list(outputs))
+    request = ffi.new(
+        "nnacl_memory_request *",
+        {
+            "tensors": c_tensors,
+            "n_tensors": len(tensors),
+            "nodes": c_nodes,
+            "n_nodes": len(nodes),
+            "inputs": c_graph_inputs,
+            "n_inputs": len(inputs),
+            "outputs": c_graph_outputs,
+            "n_outputs": len(outputs),
+            "alignment": alignment,
+        },
+    )
+    size = lib.nnacl_memory_plan_scratch(len(tensors), len(nodes))
+    lib.nnacl_memory_plan(request, ffi.new("uint64_t[]", size // 8 + 1))
+    planned = [c_tensors[index].block >= 0 for index in range(len(tensors))]
+    return MemoryPlan(
+        offsets=tuple(c_tensors[index].offset if planned[index] else None for index in range(len(tensors))),
+        blocks=tuple(c_tensors[index].block if planned[index] else None for index in range(len(tensors))),
+        workspace_offsets=tuple(c_nodes[index].workspace_offset for index in range(len(nodes))),
+        arena_size=request.arena_size,
+        lower_bound=request.lower_bound,
+    )
+
+
+def source_files(start: str) -> Iterator[str]:
+    """A kernel source and every header of the library that it includes, directly or not, relative to ``ROOT``."""
+    waiting, seen = [start], {start}
+    while waiting:
+        name = waiting.pop(0)
+        yield name
+        for line in (ROOT / name).read_text().splitlines():
+            if line.startswith('#include "'):
+                target = line.split('"')[1]
+                beside = (Path(name).parent / target).as_posix()
+                found = beside if (ROOT / beside).exists() else target
+                if found not in seen:
+                    seen.add(found)
+                    waiting.append(found)
