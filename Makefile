@@ -1,0 +1,79 @@
+# Everything here makes its own .venv and installs what it needs; a second run is quick.
+
+PYTHON ?= python3
+VENV := .venv
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST_ARGS ?=
+
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+LIBRARY_SOURCES := pyproject.toml $(shell find runtime nnacl_kernels \
+    -name '*.[ch]' -o -name '*.def' -o -name CMakeLists.txt -o -name '*.cmake')
+PIP_INSTALL := $(VENV)/bin/pip install --quiet
+EDITABLE := $(PIP_INSTALL) --no-build-isolation --editable
+
+.PHONY: help demo test test-full train lint format clean
+
+help:
+	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
+	@echo "make test       the tests, without the slow ones"
+	@echo "make test-full  all tests (installs torch)"
+	@echo "make train      train the model of the demo again (installs torch)"
+	@echo "make lint       style and types"
+	@echo "make format     put every file into the style"
+	@echo "make clean      remove what the build and the tests wrote, .venv included"
+
+demo: $(VENV)/.system-demo $(VENV)/.installed
+	$(VENV)/bin/python examples/digits/demo.py
+
+test: $(VENV)/.system-test $(VENV)/.installed-test
+	$(VENV)/bin/pytest -m "not slow" -n $(JOBS) $(PYTEST_ARGS)
+
+test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
+	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
+
+train: $(VENV)/.installed-train
+	$(VENV)/bin/python examples/digits/train.py
+
+# mypy sees the package as it is installed: the folders of the root under the one name.
+lint: $(VENV)/.installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/clang-format --dry-run -Werror $(C_FILES)
+	rm -rf build/types && mkdir -p build/types/microlith
+	ln -s $(CURDIR)/microlith/* $(foreach part,converter runtime codegen nnacl_kernels trainer,$(CURDIR)/$(part)) \
+	    build/types/microlith/
+	MYPYPATH=build/types $(VENV)/bin/mypy
+
+format: $(VENV)/.installed-dev
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/clang-format -i $(C_FILES)
+
+clean:
+	rm -rf $(VENV) build dist examples/*/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up ------------------------------------------------------------------------------------------------------
+
+$(VENV)/.created:
+	PYTHON=$(PYTHON) .ci/system.sh base
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) "scikit-build-core>=0.11" cmake ninja
+	@touch $@
+
+$(VENV)/.system-%: .ci/system.sh $(VENV)/.created
+	.ci/system.sh $*
+	@touch $@
+
+$(VENV)/.installed: $(LIBRARY_SOURCES) | $(VENV)/.created
+	$(EDITABLE) .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml $(VENV)/.installed
+	$(EDITABLE) ".[$*]"
+	@touch $@
