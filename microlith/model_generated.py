@@ -2,15 +2,15 @@
 
 # namespace: fb
 
+import contextlib
+
 import flatbuffers
 from flatbuffers.compat import import_numpy
-from typing import Any
-from typing import Optional
 
 np = import_numpy()
 
 
-class Buffer(object):
+class Buffer:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -41,7 +41,7 @@ def CreateBuffer(builder, offset, size):
     return builder.Offset()
 
 
-class BufferT(object):
+class BufferT:
     # BufferT
     def __init__(
         self,
@@ -80,7 +80,7 @@ class BufferT(object):
         return CreateBuffer(builder, self.offset, self.size)
 
 
-class Quant(object):
+class Quant:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -197,13 +197,11 @@ def QuantEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
 
-try:
-    from typing import List
-except:
+with contextlib.suppress(BaseException):
     pass
 
 
-class QuantT(object):
+class QuantT:
     # QuantT
     def __init__(
         self,
@@ -276,11 +274,10 @@ class QuantT(object):
         if self.zeroPoint is not None:
             QuantAddZeroPoint(builder, zeroPoint)
         QuantAddAxis(builder, self.axis)
-        quant = QuantEnd(builder)
-        return quant
+        return QuantEnd(builder)
 
 
-class Tensor(object):
+class Tensor:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -304,7 +301,7 @@ class Tensor(object):
         self._tab = flatbuffers.table.Table(buf, pos)
 
     # Tensor
-    def Name(self) -> Optional[str]:
+    def Name(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
@@ -374,7 +371,7 @@ class Tensor(object):
         return -1
 
     # Tensor
-    def Quant(self) -> Optional[Quant]:
+    def Quant(self) -> Quant | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(14))
         if o != 0:
             x = self._tab.Indirect(o + self._tab.Pos)
@@ -435,13 +432,11 @@ def TensorEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
 
-try:
-    from typing import List, Optional
-except:
+with contextlib.suppress(BaseException):
     pass
 
 
-class TensorT(object):
+class TensorT:
     # TensorT
     def __init__(
         self,
@@ -534,11 +529,10 @@ class TensorT(object):
         if self.quant is not None:
             TensorAddQuant(builder, quant)
         TensorAddVariable(builder, self.variable)
-        tensor = TensorEnd(builder)
-        return tensor
+        return TensorEnd(builder)
 
 
-class Node(object):
+class Node:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -569,14 +563,14 @@ class Node(object):
         return 0
 
     # Node
-    def Name(self) -> Optional[str]:
+    def Name(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
         return None
 
     # Node
-    def Source(self) -> Optional[str]:
+    def Source(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
@@ -714,13 +708,11 @@ def NodeEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
 
-try:
-    from typing import List
-except:
+with contextlib.suppress(BaseException):
     pass
 
 
-class NodeT(object):
+class NodeT:
     # NodeT
     def __init__(
         self,
@@ -826,11 +818,10 @@ class NodeT(object):
             NodeAddOutputs(builder, outputs)
         if self.params is not None:
             NodeAddParams(builder, params)
-        node = NodeEnd(builder)
-        return node
+        return NodeEnd(builder)
 
 
-class Graph(object):
+class Graph:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -854,14 +845,14 @@ class Graph(object):
         self._tab = flatbuffers.table.Table(buf, pos)
 
     # Graph
-    def Name(self) -> Optional[str]:
+    def Name(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
         return None
 
     # Graph
-    def Tensors(self, j: int) -> Optional[Tensor]:
+    def Tensors(self, j: int) -> Tensor | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             x = self._tab.Vector(o)
@@ -885,7 +876,7 @@ class Graph(object):
         return o == 0
 
     # Graph
-    def Nodes(self, j: int) -> Optional[Node]:
+    def Nodes(self, j: int) -> Node | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
         if o != 0:
             x = self._tab.Vector(o)
@@ -1011,13 +1002,11 @@ def GraphEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
 
-try:
-    from typing import List
-except:
+with contextlib.suppress(BaseException):
     pass
 
 
-class GraphT(object):
+class GraphT:
     # GraphT
     def __init__(
         self,
@@ -1133,11 +1122,10 @@ class GraphT(object):
             GraphAddInputs(builder, inputs)
         if self.outputs is not None:
             GraphAddOutputs(builder, outputs)
-        graph = GraphEnd(builder)
-        return graph
+        return GraphEnd(builder)
 
 
-class Pair(object):
+class Pair:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -1161,14 +1149,14 @@ class Pair(object):
         self._tab = flatbuffers.table.Table(buf, pos)
 
     # Pair
-    def Key(self) -> Optional[str]:
+    def Key(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
         return None
 
     # Pair
-    def Value(self) -> Optional[str]:
+    def Value(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
@@ -1191,7 +1179,7 @@ def PairEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
 
-class PairT(object):
+class PairT:
     # PairT
     def __init__(
         self,
@@ -1236,11 +1224,10 @@ class PairT(object):
             PairAddKey(builder, key)
         if self.value is not None:
             PairAddValue(builder, value)
-        pair = PairEnd(builder)
-        return pair
+        return PairEnd(builder)
 
 
-class Model(object):
+class Model:
     __slots__ = ["_tab"]
 
     @classmethod
@@ -1271,7 +1258,7 @@ class Model(object):
         return 0
 
     # Model
-    def Producer(self) -> Optional[str]:
+    def Producer(self) -> str | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
         if o != 0:
             return self._tab.String(o + self._tab.Pos)
@@ -1305,7 +1292,7 @@ class Model(object):
         return o == 0
 
     # Model
-    def Graphs(self, j: int) -> Optional[Graph]:
+    def Graphs(self, j: int) -> Graph | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(12))
         if o != 0:
             x = self._tab.Vector(o)
@@ -1329,7 +1316,7 @@ class Model(object):
         return o == 0
 
     # Model
-    def Buffers(self, j: int) -> Optional[Buffer]:
+    def Buffers(self, j: int) -> Buffer | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(14))
         if o != 0:
             x = self._tab.Vector(o)
@@ -1359,7 +1346,7 @@ class Model(object):
         return 0
 
     # Model
-    def Metadata(self, j: int) -> Optional[Pair]:
+    def Metadata(self, j: int) -> Pair | None:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(18))
         if o != 0:
             x = self._tab.Vector(o)
@@ -1439,13 +1426,11 @@ def ModelEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
 
-try:
-    from typing import List
-except:
+with contextlib.suppress(BaseException):
     pass
 
 
-class ModelT(object):
+class ModelT:
     # ModelT
     def __init__(
         self,
@@ -1568,5 +1553,4 @@ class ModelT(object):
         ModelAddDataOffset(builder, self.dataOffset)
         if self.metadata is not None:
             ModelAddMetadata(builder, metadata)
-        model = ModelEnd(builder)
-        return model
+        return ModelEnd(builder)

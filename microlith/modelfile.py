@@ -159,7 +159,7 @@ def loads(data: bytes | np.ndarray, *, where: str = "model") -> Graph:
     try:
         return _Reader(raw).graph()
     except MicrolithError as error:
-        error.where = error.where and f"{where}: {error.where}" or where
+        error.where = (error.where and f"{where}: {error.where}") or where
         raise
     except (struct.error, IndexError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as error:
         raise ModelFormatError(f"damaged: {error}", where=where, hint="convert the model again") from error
@@ -262,7 +262,7 @@ class _Reader:
     def _check(self, graph: Graph) -> None:
         """Holds the stored shapes against what the plan halves derive."""
         try:
-            bound, types = bind_params(graph)
+            bound, _types = bind_params(graph)
         except ShapeError as error:
             raise ModelFormatError(f"damaged: {error.what}", where=error.where) from error
         for item in bound:

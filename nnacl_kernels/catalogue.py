@@ -219,7 +219,7 @@ def make_params(
 
     Raises PlanError when the op refuses them and KeyError for an attribute that is not a field.
     """
-    ffi, lib = _library()
+    ffi, _lib = _library()
     row = ops()[op]
     params = ffi.new(f"{row.params_name} *")
     known = {field.name: field for field in fields(op)}

@@ -1,0 +1,181 @@
+"""What the commands share: consoles, option types, number formats, and opening of models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from microlith.errors import InputError, MicrolithError
+
+if TYPE_CHECKING:
+    from microlith.ir import Graph
+
+console = Console()
+error_console = Console(stderr=True, soft_wrap=True)
+
+ModelArgument = Annotated[Path, typer.Argument(help="The model: .onnx, .tflite or .lith.", show_default=False)]
+LithArgument = Annotated[Path, typer.Argument(help="A .lith file.", show_default=False)]
+ShapeOption = Annotated[
+    list[str] | None,
+    typer.Option("--input", "-i", metavar="NAME:DIMS", help="Fix an input's shape, as in x:1,3,224,224. Repeatable."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+
+def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
+    """``["x:1,3,224,224"]`` as ``{"x": (1, 3, 224, 224)}``; InputError for anything else."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for option in options or ():
+        name, separator, dims = option.rpartition(":")
+        try:
+            shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
+        except ValueError:
+            shape = (-1,)
+        if not separator or not name or any(dim < 0 for dim in shape):
+            raise InputError(f"--input {option}: expected NAME:DIMS", hint="for instance --input x:1,3,224,224")
+        shapes[name] = shape
+    return shapes
+
+
+def existing(path: Path) -> Path:
+    """The path, if a readable file stands there; InputError otherwise."""
+    if path.is_dir():
+        raise InputError("is a folder, not a model file", where=str(path))
+    if not path.exists():
+        raise InputError("no such file", where=str(path), hint="check the path")
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    return path
+
+
+def open_graph(path: Path, shapes: Sequence[str] | None = None) -> Graph:
+    """A finished graph from any model file: a .lith file is read, others are converted in memory."""
+    from microlith import modelfile
+
+    if is_lith(path):
+        if shapes:
+            raise InputError("--input is for .onnx and .tflite models; a .lith file has its shapes", where=str(path))
+        return modelfile.load(path)
+    return convert_with_progress(path, parse_shapes(shapes))
+
+
+def is_lith(path: Path) -> bool:
+    """Whether a file is a .lith file, by its identifier or, failing that, by its name."""
+    from microlith.modelfile import IDENTIFIER
+
+    with existing(path).open("rb") as file:
+        return file.read(8)[4:] == IDENTIFIER or path.suffix == ".lith"
+
+
+def convert_with_progress(path: Path, shapes: dict[str, tuple[int, ...]], **options: Any) -> Graph:
+    """Runs the converter under a progress bar."""
+    from microlith import convert
+
+    with progress_bar(f"convert {path.name}") as advance:
+        return convert(existing(path), inputs=shapes or None, progress=advance, **options)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Any]:
+    """A bar on the terminal that goes away; yields ``advance(done, total, text)``."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=error_console, transient=True
+    )
+    with bar:
+        task = bar.add_task(label, total=None)
+
+        def advance(done: int, total: int | None = None, text: str = "") -> None:
+            bar.update(task, completed=done, total=total, description=f"{label}: {text}" if text else label)
+
+        yield advance
+
+
+def print_json(data: Any) -> None:
+    """Strict JSON on standard output."""
+    typer.echo(json.dumps(data, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value)} in JSON output")
+
+
+def bytes_text(size: int) -> str:
+    """``1536`` as ``1.5 KiB``."""
+    if size < 1024:
+        return f"{size} B"
+    if size < 1 << 20:
+        return f"{size / 1024:.1f} KiB"
+    return f"{size / (1 << 20):.2f} MiB"
+
+
+def count_text(count: int) -> str:
+    """``1200000`` as ``1.20 M``."""
+    if count < 10_000:
+        return str(count)
+    if count < 1_000_000:
+        return f"{count / 1e3:.1f} k"
+    return f"{count / 1e6:.2f} M" if count < 1_000_000_000 else f"{count / 1e9:.2f} G"
+
+
+def seeded_input(shape: Sequence[int], dtype: np.dtype, seed: int) -> np.ndarray:
+    """Noise for an input: standard normal floats, integers over the whole range (64-bit ones: 0 and 1)."""
+    rng = np.random.default_rng(seed)
+    if dtype.kind == "f":
+        return rng.standard_normal(shape).astype(dtype)
+    if dtype.kind == "b" or dtype.itemsize > 2:
+        return rng.integers(0, 2, shape).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def load_inputs(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file (or one .npy array under the name ``""``)."""
+    try:
+        loaded = np.load(existing(path), allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"not a NumPy .npz or .npy file: {error}", where=str(path)) from error
+    if isinstance(loaded, np.ndarray):
+        return {"": loaded}
+    try:
+        with loaded:
+            return {name: loaded[name] for name in loaded.files}
+    except Exception as error:  # zipfile and NumPy raise many types on a damaged archive
+        raise InputError(f"damaged .npz file: {error}", where=str(path)) from error
+
+
+__all__ = [
+    "JsonOption",
+    "LithArgument",
+    "MicrolithError",
+    "ModelArgument",
+    "ShapeOption",
+    "bytes_text",
+    "console",
+    "convert_with_progress",
+    "count_text",
+    "error_console",
+    "existing",
+    "is_lith",
+    "load_inputs",
+    "open_graph",
+    "parse_shapes",
+    "print_json",
+    "progress_bar",
+    "seeded_input",
+]

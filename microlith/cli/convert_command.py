@@ -1,0 +1,79 @@
+"""microlith convert"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from .console import (
+    JsonOption,
+    ModelArgument,
+    ShapeOption,
+    bytes_text,
+    console,
+    convert_with_progress,
+    count_text,
+    is_lith,
+    parse_shapes,
+    print_json,
+)
+
+NAME = "convert"
+EXAMPLE = "microlith convert mobilenet.onnx -o mobilenet.lith --input x:1,3,224,224"
+
+
+def command(
+    model: ModelArgument,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write. Default: the model's name with .lith.")
+    ] = None,
+    shapes: ShapeOption = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Convert an ONNX or TFLite model into a .lith file."""
+    from microlith import modelfile
+    from microlith.errors import InputError
+    from microlith.lower import lower
+    from microlith.nnacl_kernels import catalogue
+
+    if is_lith(model):
+        raise InputError("is a .lith file already", where=str(model))
+    steps: list[dict[str, object]] = []
+
+    def observe(name: str, changed: bool, before: int, after: int) -> None:
+        steps.append({"pass": name, "changed": changed, "nodes_before": before, "nodes_after": after})
+
+    graph = convert_with_progress(model, parse_shapes(shapes), observer=observe)
+    path = output or model.with_suffix(".lith")
+    size = modelfile.save(graph, path)
+    program = lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
+    report = {
+        "output": str(path),
+        "file_bytes": size,
+        "nodes": len(graph.nodes),
+        "macs": program.macs,
+        "constant_bytes": program.constant_bytes,
+        "arena_bytes": program.arena_size,
+        "arena_lower_bound": program.arena_lower_bound,
+        "contract": graph.contract,
+        "passes": steps,
+    }
+    if as_json:
+        print_json(report)
+        return
+    if explain:
+        table = Table("pass", "changed", "nodes", title="Passes")
+        for step in steps:
+            table.add_row(
+                str(step["pass"]), "yes" if step["changed"] else "", f"{step['nodes_before']} -> {step['nodes_after']}"
+            )
+        console.print(table)
+    console.print(
+        f"[bold]{path}[/bold]: {len(graph.nodes)} nodes, {count_text(program.macs)} MACs, {bytes_text(size)}, "
+        f"arena {bytes_text(program.arena_size)} (lower bound {bytes_text(program.arena_lower_bound)})",
+        highlight=False,
+    )

@@ -1,0 +1,94 @@
+"""microlith inspect"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from .console import JsonOption, ModelArgument, ShapeOption, bytes_text, console, count_text, open_graph, print_json
+
+NAME = "inspect"
+EXAMPLE = "microlith inspect model.lith"
+
+
+def command(
+    model: ModelArgument,
+    shapes: ShapeOption = None,
+    as_text: Annotated[bool, typer.Option("--text", help="Print the graph in its text form.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is in a model: inputs, outputs, layers, sizes. Other formats than .lith are converted in memory."""
+    from microlith.lower import bind_params, describe
+    from microlith.nnacl_kernels import catalogue
+    from microlith.text import to_text
+
+    graph = open_graph(model, shapes)
+    if as_text:
+        typer.echo(to_text(graph), nl=False)
+        return
+    bound, types = bind_params(graph)
+    layers: list[dict[str, Any]] = []
+    for index, item in enumerate(bound):
+        constants = [value for value in item.node.inputs if value is not None and value.is_constant]
+        layers.append(
+            {
+                "index": index,
+                "op": item.node.op,
+                "name": item.node.name,
+                "source": item.node.source,
+                "inputs": [str(types.get(value, value.type)) for value in item.node.inputs if value is not None],
+                "outputs": [str(value.type) for value in item.node.outputs],
+                "macs": catalogue.macs(item.node.op, item.params),
+                "constant_bytes": sum(value.type.nbytes for value in constants),
+            }
+        )
+    ports = {
+        kind: [
+            {
+                "name": value.name,
+                "dtype": value.dtype.name,
+                "shape": list(value.shape),
+                "scale": None if value.quant is None else value.quant.scale.tolist(),
+                "zero_point": None if value.quant is None else value.quant.zero_point.tolist(),
+            }
+            for value in values
+        ]
+        for kind, values in (("inputs", graph.inputs), ("outputs", graph.outputs))
+    }
+    constants = list(graph.constants())
+    summary = {
+        "name": graph.name,
+        "contract": graph.contract,
+        "nodes": len(graph.nodes),
+        "macs": sum(layer["macs"] for layer in layers),
+        "parameters": sum(value.type.count for value in constants),
+        "constant_bytes": sum(value.type.nbytes for value in constants),
+        "metadata": graph.metadata,
+    }
+    if as_json:
+        print_json({**summary, **ports, "layers": layers})
+        return
+    console.print(
+        f"[bold]{graph.name}[/bold]: {len(layers)} nodes, {count_text(summary['macs'])} MACs, "
+        f"{count_text(summary['parameters'])} parameters in {bytes_text(summary['constant_bytes'])}, "
+        f"rounding contract {graph.contract}",
+        highlight=False,
+    )
+    table = Table("", "name", "type", "scale", "zero point")
+    for kind, rows in ports.items():
+        for row in rows:
+            shape = ",".join(map(str, row["shape"]))
+            scale = "" if row["scale"] is None else f"{row['scale'][0]:.7g}"
+            zero = "" if row["zero_point"] is None else str(row["zero_point"][0])
+            table.add_row(kind[:-1], row["name"], f"{row['dtype']}[{shape}]", scale, zero)
+    console.print(table)
+    table = Table("#", "op", "name", "output", "MACs", "constants")
+    for layer, item in zip(layers, bound, strict=True):
+        macs = count_text(layer["macs"]) if layer["macs"] else ""
+        size = bytes_text(layer["constant_bytes"]) if layer["constant_bytes"] else ""
+        table.add_row(
+            str(layer["index"]), layer["op"], describe(item.node), " ".join(layer["outputs"]), macs, size
+        )  # fmt: skip
+    console.print(table)

@@ -1,0 +1,40 @@
+"""microlith ops"""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from .console import JsonOption, console, print_json
+
+NAME = "ops"
+EXAMPLE = "microlith ops"
+
+
+def command(as_json: JsonOption = False) -> None:
+    """List the supported ops: which element types and instruction sets have kernels, which foreign operators map."""
+    from microlith import ops
+    from microlith.converter import supported_operators
+    from microlith.nnacl_kernels import catalogue
+
+    rows = []
+    for opdef in ops.all_ops():
+        variants: dict[str, list[str]] = {}
+        for kernel in catalogue.kernels():
+            if kernel.op == opdef.name:
+                variants.setdefault(catalogue.dtype_name(kernel.dtype), []).append(kernel.isa)
+        rows.append(
+            {"op": opdef.name, "kernels": variants, "inputs": list(opdef.inputs), "attributes": dict(opdef.attrs)}
+        )
+    foreign = supported_operators()
+    if as_json:
+        for row in rows:
+            row["attributes"] = {name: str(value) for name, value in row["attributes"].items()}
+        print_json({"ops": rows, "frontends": foreign})
+        return
+    table = Table("op", "inputs", "kernels (type: instruction sets, best first)", title="Ops")
+    for row in rows:
+        kernels = ", ".join(f"{dtype}: {' '.join(isas)}" for dtype, isas in row["kernels"].items())
+        table.add_row(row["op"], " ".join(row["inputs"]), kernels)
+    console.print(table)
+    for frontend, names in foreign.items():
+        console.print(f"[bold]{frontend}[/bold] ({len(names)}): {', '.join(names)}", highlight=False)

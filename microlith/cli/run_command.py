@@ -1,0 +1,73 @@
+"""microlith run"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from .console import (
+    JsonOption,
+    LithArgument,
+    console,
+    existing,
+    load_inputs,
+    print_json,
+    seeded_input,
+)
+
+NAME = "run"
+EXAMPLE = "microlith run model.lith --inputs x.npz --outputs y.npz"
+
+
+def command(
+    model: LithArgument,
+    inputs: Annotated[
+        Path | None, typer.Option("--inputs", help="An .npz with one array for each input (or one .npy).")
+    ] = None,
+    outputs: Annotated[Path | None, typer.Option("--outputs", help="The .npz file to write the outputs to.")] = None,
+    random: Annotated[
+        int | None, typer.Option("--random", metavar="SEED", help="Use seeded noise as inputs instead of a file.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, max=256, help="Threads.")] = 1,
+    isa: Annotated[str | None, typer.Option(help="Use only these instruction sets, as in c or c,avx2.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a .lith model once in the C runtime."""
+    from microlith import load
+    from microlith.errors import InputError
+    from microlith.files import write_atomically
+
+    if (inputs is None) == (random is None):
+        raise InputError("give either --inputs FILE or --random SEED")
+    with load(existing(model), threads=threads, isa=isa) as session:
+        if inputs is not None:
+            arrays = load_inputs(inputs)
+            if list(arrays) == [""] and len(session.inputs) == 1:
+                arrays = {session.inputs[0].name: arrays[""]}
+        else:
+            assert random is not None
+            arrays = {
+                spec.name: seeded_input([max(dim, 1) for dim in spec.shape], spec.dtype, random + index)
+                for index, spec in enumerate(session.inputs)
+            }
+        results = session.run(arrays)
+    if outputs is not None:
+        buffer = io.BytesIO()
+        np.savez(buffer, **results)
+        write_atomically(outputs, lambda file: file.write(buffer.getvalue()) and None)
+    if as_json:
+        print_json({name: {"shape": list(array.shape), "values": array} for name, array in results.items()})
+        return
+    table = Table("output", "type", "min", "max", "mean", "first values")
+    for name, array in results.items():
+        shape = ",".join(map(str, array.shape))
+        flat = array.reshape(-1)
+        first = " ".join(f"{value:.6g}" for value in flat[:6].tolist()) + (" ..." if flat.size > 6 else "")
+        low, high, mean = (flat.min(), flat.max(), flat.mean()) if flat.size else (0, 0, 0)
+        table.add_row(name, f"{array.dtype}[{shape}]", f"{low:.6g}", f"{high:.6g}", f"{mean:.6g}", first)
+    console.print(table)
