@@ -17,24 +17,22 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     Raises OutputError when the file cannot be written; ``path`` is then as it was.
     """
     target = Path(path)
-    temporary = ""
+    temporary: Path | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             write(file)
             size = file.tell()
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(target)
     except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
         raise OutputError(
             f"cannot write: {error.strerror or error}", where=str(target), hint="choose a writable folder with --output"
         ) from error
-    except BaseException:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
     return size

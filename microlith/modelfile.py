@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any
 
 import flatbuffers
@@ -143,7 +144,7 @@ def load(path: str | os.PathLike[str]) -> Graph:
     """Reads a file back into a graph. Raises ModelFormatError, naming what is wrong, for anything but a valid file."""
     where = str(path)
     try:
-        data = np.memmap(path, np.uint8, "r") if os.path.getsize(path) else np.zeros(0, np.uint8)
+        data = np.memmap(path, np.uint8, "r") if Path(path).stat().st_size else np.zeros(0, np.uint8)
     except OSError as error:
         raise ModelFormatError(f"cannot read: {error.strerror or error}", where=where) from error
     return loads(data, where=where)

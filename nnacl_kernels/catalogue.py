@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from cffi import FFI
 
-from .library import find_library, read_declarations
+from microlith.nnacl_kernels.library import find_library, read_declarations
 
 ROOT = Path(__file__).parent
 """The folder of the kernel sources."""
