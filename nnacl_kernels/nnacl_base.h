@@ -61,7 +61,8 @@ typedef struct nnacl_ctx {
     int32_t parts;
 } nnacl_ctx;
 
-/* Optional inputs that are absent are NULL in `in`. */
+/* `in` has one entry for each input of the node; an absent optional input before the last is NULL. A kernel looks no
+ * further than its parameters tell it to, so absent optional inputs at the end need no entry. */
 typedef void (*nnacl_kernel_fn)(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]);
 
 /* Declares a kernel; stands above each definition and in generated code. */

@@ -16,9 +16,9 @@ typedef struct isa_row {
 } isa_row;
 
 static const isa_row rows[] = {
-    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"},     {NNACL_ISA_AVX2, "avx2"}, {NNACL_ISA_AVX512, "avx512"},
-    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_NEON, "neon"},       {NNACL_ISA_DOTPROD, "dotprod"},
-    {NNACL_ISA_I8MM, "i8mm"}, {NNACL_ISA_FP16, "fp16"},       {NNACL_ISA_DSP, "dsp"},   {NNACL_ISA_MVE, "mve"},
+    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"}, {NNACL_ISA_AVX2, "avx2"},       {NNACL_ISA_AVX512, "avx512"},
+    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_NEON, "neon"},   {NNACL_ISA_DOTPROD, "dotprod"}, {NNACL_ISA_I8MM, "i8mm"},
+    {NNACL_ISA_FP16, "fp16"}, {NNACL_ISA_DSP, "dsp"},     {NNACL_ISA_MVE, "mve"},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -43,7 +43,9 @@ uint32_t nnacl_isa_bit(const char *name) {
 
 #if defined(__x86_64__) || defined(__i386__)
 
-static bool has(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
+static bool has(uint32_t word, uint32_t bits) {
+    return (word & bits) == bits;
+}
 
 /* The register states that the operating system saves (XCR0). */
 static uint32_t saved_states(void) {

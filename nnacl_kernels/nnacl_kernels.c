@@ -115,7 +115,9 @@ static const nnacl_op *const ops[] = {
 #define KERNEL_COUNT ((int32_t)(sizeof kernels / sizeof kernels[0]))
 #define OP_COUNT ((int32_t)(sizeof ops / sizeof ops[0]))
 
-const nnacl_op *nnacl_op_at(int32_t index) { return index >= 0 && index < OP_COUNT ? ops[index] : NULL; }
+const nnacl_op *nnacl_op_at(int32_t index) {
+    return index >= 0 && index < OP_COUNT ? ops[index] : NULL;
+}
 
 const nnacl_op *nnacl_op_find(const char *name) {
     for (int32_t i = 0; name && i < OP_COUNT; i++) {
@@ -134,8 +136,8 @@ const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void 
                                       int32_t runnable) {
     for (int32_t i = 0; op && i < KERNEL_COUNT; i++) {
         const nnacl_kernel *row = &kernels[i];
-        if ((row->isa & isa_mask) != 0 && (row->dtype == dtype || row->dtype == NNACL_ANY) &&
-            (row->run || !runnable) && strcmp(row->op, op) == 0 && (!row->accepts || row->accepts(params))) {
+        if ((row->isa & isa_mask) != 0 && (row->dtype == dtype || row->dtype == NNACL_ANY) && (row->run || !runnable) &&
+            strcmp(row->op, op) == 0 && (!row->accepts || row->accepts(params))) {
             return row;
         }
     }
@@ -197,9 +199,13 @@ static const dtype_row dtypes[] = {
 
 #define DTYPE_COUNT ((int32_t)(sizeof dtypes / sizeof dtypes[0]))
 
-size_t nnacl_dtype_size(int32_t dtype) { return dtype >= 0 && dtype < DTYPE_COUNT ? dtypes[dtype].size : 0; }
+size_t nnacl_dtype_size(int32_t dtype) {
+    return dtype >= 0 && dtype < DTYPE_COUNT ? dtypes[dtype].size : 0;
+}
 
-const char *nnacl_dtype_name(int32_t dtype) { return dtype >= 0 && dtype < DTYPE_COUNT ? dtypes[dtype].name : NULL; }
+const char *nnacl_dtype_name(int32_t dtype) {
+    return dtype >= 0 && dtype < DTYPE_COUNT ? dtypes[dtype].name : NULL;
+}
 
 int64_t nnacl_element_count(const nnacl_tensor *tensor) {
     if (tensor->rank < 0 || tensor->rank > NNACL_MAX_RANK) {

@@ -55,11 +55,11 @@ typedef struct nnacl_op {
 struct nnacl_kernel {
     const char *op;
     const char *symbol;
-    const char *file; /* that defines it, "conv/conv2d_s8_c.c" */
-    int32_t dtype;  /* type of input 0, or NNACL_ANY */
-    uint32_t isa;   /* one bit */
-    nnacl_kernel_fn run;                   /* NULL: no code in this build */
-    bool (*accepts)(const void *params);   /* NULL: runs whatever the op allows */
+    const char *file;                    /* that defines it, "conv/conv2d_s8_c.c" */
+    int32_t dtype;                       /* type of input 0, or NNACL_ANY */
+    uint32_t isa;                        /* one bit */
+    nnacl_kernel_fn run;                 /* NULL: no code in this build */
+    bool (*accepts)(const void *params); /* NULL: runs whatever the op allows */
 };
 
 /* Ops by position; NULL past the last. */

@@ -31,6 +31,7 @@ typedef struct nnacl_conv2d_params {
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
+    int32_t has_bias;
 } nnacl_conv2d_params;
 
 #ifdef __cplusplus

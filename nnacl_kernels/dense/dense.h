@@ -24,6 +24,7 @@ typedef struct nnacl_dense_params {
     int32_t rounding;
     /* shapes, derived */
     int32_t rows, depth, units;
+    int32_t has_bias;
 } nnacl_dense_params;
 
 typedef struct nnacl_matmul_params {
@@ -32,6 +33,7 @@ typedef struct nnacl_matmul_params {
     float clamp_min, clamp_max;
     /* shapes, derived */
     int32_t m, k, n;
+    int32_t has_bias;
     int32_t batch_rank; /* broadcast leading dimensions: sizes of y, strides of a and b in matrices (0: repeated) */
     int32_t batch_dims[NNACL_MAX_RANK];
     int32_t a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];

@@ -30,10 +30,10 @@ size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, in
 #define NNACL_MEMORY_VARIABLE 2 /* state that outlives a run: a block of its own for ever */
 
 typedef struct nnacl_plan_tensor {
-    size_t size;     /* bytes */
-    int32_t memory;  /* NNACL_MEMORY_* */
-    int32_t block;   /* result: index of its block, -1 for a constant or a tensor that no node touches */
-    size_t offset;   /* result: bytes from the start of the arena */
+    size_t size;    /* bytes */
+    int32_t memory; /* NNACL_MEMORY_* */
+    int32_t block;  /* result: index of its block, -1 for a constant or a tensor that no node touches */
+    size_t offset;  /* result: bytes from the start of the arena */
 } nnacl_plan_tensor;
 
 typedef struct nnacl_plan_node {

@@ -1,0 +1,135 @@
+#include "conv/conv.h"
+
+#include "common/plan_check.h"
+#include "nnacl_kernels.h"
+
+/* Output size along one axis in *out, or a sentence. */
+static const char *output_size(int32_t size, int32_t before, int32_t after, int32_t kernel, int32_t stride,
+                               int32_t dilation, int32_t *out) {
+    NNACL_REQUIRE(stride >= 1, "a stride is less than 1");
+    NNACL_REQUIRE(dilation >= 1, "a dilation is less than 1");
+    NNACL_REQUIRE(before >= 0 && after >= 0, "a padding is negative");
+    NNACL_REQUIRE(size >= 1 && kernel >= 1, "a dimension of the input or of the kernel is 0");
+    const int64_t padded = (int64_t)size + before + after;
+    const int64_t reach = (int64_t)(kernel - 1) * dilation + 1;
+    NNACL_REQUIRE(padded <= INT32_MAX - (int64_t)stride, "the padded input is too large");
+    NNACL_REQUIRE(reach <= padded, "the kernel is larger than the padded input");
+    *out = (int32_t)((padded - reach) / stride + 1);
+    return NULL;
+}
+
+/* What conv2d and depthwise_conv2d share, once out_c, kernel_h and kernel_w are known. */
+static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out) {
+    const nnacl_tensor *x = &in[0], *w = &in[1];
+    p->batch = x->dims[0];
+    p->in_h = x->dims[1];
+    p->in_w = x->dims[2];
+    p->in_c = x->dims[3];
+    NNACL_REQUIRE(p->in_c >= 1 && p->out_c >= 1, "there are no channels");
+    const char *message =
+        output_size(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
+    if (!message) {
+        message = output_size(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
+    }
+    if (message) {
+        return message;
+    }
+    NNACL_REQUIRE(nnacl_plan_count(x) >= 0 && nnacl_plan_count(w) >= 0, "x or weights have too many elements");
+    const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
+
+    const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2);
+    p->has_bias = bias != NULL;
+    if (x->dtype == NNACL_F32) {
+        NNACL_REQUIRE(w->dtype == NNACL_F32, "weights must be f32 as x is");
+        NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->out_c), "bias must be f32 [output channels]");
+        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3), "requant is for integers only");
+        NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
+        return NULL;
+    }
+    NNACL_REQUIRE(w->dtype == NNACL_S8, "weights must be s8 as x is");
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, p->out_c), "bias must be s32 [output channels]");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                  "a zero point is outside -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
+                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
+    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), p->out_c, p->rounding);
+}
+
+static const char *check_operands(const nnacl_tensor *in, int32_t n_in, int32_t n_out) {
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and requant, and one output");
+    NNACL_REQUIRE(in[0].rank == 4 && (in[0].dtype == NNACL_F32 || in[0].dtype == NNACL_S8),
+                  "x must be f32 or s8 [batch, height, width, channels]");
+    NNACL_REQUIRE(in[1].rank == 4, "weights must have four dimensions");
+    return NULL;
+}
+
+static const char *conv2d_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_conv2d_params *p = params;
+    const char *message = check_operands(in, n_in, n_out);
+    if (message) {
+        return message;
+    }
+    const int32_t *w = in[1].dims;
+    NNACL_REQUIRE(p->groups >= 1, "groups is less than 1");
+    NNACL_REQUIRE(in[0].dims[3] % p->groups == 0 && w[0] % p->groups == 0,
+                  "groups does not divide the input or the output channels");
+    NNACL_REQUIRE(w[3] == in[0].dims[3] / p->groups,
+                  "weights must be [output channels, height, width, input channels / groups]");
+    p->out_c = w[0];
+    p->kernel_h = w[1];
+    p->kernel_w = w[2];
+    return resize_common(p, in, n_in, out);
+}
+
+static const char *depthwise_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                    int32_t n_out) {
+    nnacl_conv2d_params *p = params;
+    const char *message = check_operands(in, n_in, n_out);
+    if (message) {
+        return message;
+    }
+    const int32_t *w = in[1].dims;
+    NNACL_REQUIRE(w[0] == 1 && in[0].dims[3] >= 1 && w[3] % in[0].dims[3] == 0,
+                  "weights must be [1, height, width, input channels * multiplier]");
+    p->groups = in[0].dims[3];
+    p->out_c = w[3];
+    p->kernel_h = w[1];
+    p->kernel_w = w[2];
+    return resize_common(p, in, n_in, out);
+}
+
+static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_conv2d_params *p = params;
+    (void)kernel;
+    return p->batch > 0 ? p->batch * p->out_h : 1;
+}
+
+static int64_t conv_macs(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return (int64_t)p->batch * p->out_h * p->out_w * p->out_c * p->kernel_h * p->kernel_w * (p->in_c / p->groups);
+}
+
+const nnacl_op nnacl_conv2d_op = {
+    .name = "conv2d",
+    .params_name = "nnacl_conv2d_params",
+    .header = "conv/conv.h",
+    .params_size = sizeof(nnacl_conv2d_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = conv2d_resize,
+    .parts = conv_parts,
+    .macs = conv_macs,
+};
+
+const nnacl_op nnacl_depthwise_conv2d_op = {
+    .name = "depthwise_conv2d",
+    .params_name = "nnacl_conv2d_params",
+    .header = "conv/conv.h",
+    .params_size = sizeof(nnacl_conv2d_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = depthwise_resize,
+    .parts = conv_parts,
+    .macs = conv_macs,
+};
