@@ -2,7 +2,7 @@
 #ifndef NNACL_SHAPE_H
 #define NNACL_SHAPE_H
 
-#include "../nnacl_kernels.h"
+#include "nnacl_kernels.h"
 
 /* Bytes of a tensor, or -1 when it has no valid type and shape or takes more than 2^31 - 1 bytes. */
 static inline int64_t nnacl_shape_bytes(const nnacl_tensor *tensor) {
@@ -125,6 +125,12 @@ static inline int32_t nnacl_shape_merge(int32_t rank, int32_t *dims, int32_t *co
         }
     }
     return merged;
+}
+
+/* How many parts are worth it when each should hold at least `least` of `count` units of work. */
+static inline int32_t nnacl_shape_parts(int64_t count, int64_t least) {
+    const int64_t parts = count / least;
+    return parts < 1 ? 1 : parts > 1024 ? 1024 : (int32_t)parts;
 }
 
 #endif

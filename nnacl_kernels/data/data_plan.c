@@ -1,0 +1,356 @@
+/* The plan halves of the ops that move bytes. */
+#include "common/plan_check.h"
+#include "common/shape.h"
+#include "data/data.h"
+
+#define LEAST_BYTES_PER_PART 65536
+
+/* Parts of a strided copy, which is split by rows. */
+static int32_t copy_parts(int32_t element_size, int32_t rank, const int32_t *dims) {
+    int64_t rows = 1;
+    for (int32_t i = 0; i < rank - 1; i++) {
+        rows *= dims[i];
+    }
+    const int32_t parts = nnacl_shape_parts(rows * dims[rank - 1] * element_size, LEAST_BYTES_PER_PART);
+    return rows < 1 ? 1 : parts < rows ? parts : (int32_t)rows;
+}
+
+static const char *reshape_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                  int32_t n_out) {
+    nnacl_reshape_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->rank >= 0 && p->rank <= NNACL_MAX_RANK, "the rank of shape is outside 0 .. 8");
+    int32_t dims[NNACL_MAX_RANK] = {0};
+    int32_t inferred = -1;
+    int64_t known = 1;
+    bool empty = false;
+    for (int32_t i = 0; i < p->rank; i++) {
+        dims[i] = p->shape[i];
+        NNACL_REQUIRE(dims[i] >= -1, "a dimension of shape is below -1");
+        if (dims[i] == -1) {
+            NNACL_REQUIRE(inferred < 0, "more than one dimension of shape is -1");
+            inferred = i;
+            continue;
+        }
+        if (dims[i] == 0) {
+            NNACL_REQUIRE(i < in[0].rank, "shape copies a dimension that the input does not have");
+            dims[i] = in[0].dims[i];
+        }
+        NNACL_REQUIRE(dims[i] == 0 || known <= INT32_MAX / dims[i], "shape has more than 2^31 - 1 elements");
+        known *= dims[i] == 0 ? 1 : dims[i];
+        empty = empty || dims[i] == 0;
+    }
+    const int64_t count = nnacl_element_count(&in[0]);
+    known = empty ? 0 : known;
+    if (inferred >= 0) {
+        NNACL_REQUIRE(known > 0 && count % known == 0, "the inferred dimension of shape is not a whole number");
+        dims[inferred] = (int32_t)(count / known);
+        known = count;
+    }
+    NNACL_REQUIRE(known == count, "shape does not have as many elements as the input");
+    p->bytes = (int32_t)nnacl_shape_bytes(&in[0]);
+    return nnacl_shape_set(&out[0], in[0].dtype, p->rank, dims);
+}
+
+static const char *transpose_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                    int32_t n_out) {
+    nnacl_transpose_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    const int32_t rank = in[0].rank;
+    int32_t strides[NNACL_MAX_RANK];
+    int32_t seen = 0;
+    nnacl_shape_strides(&in[0], rank, strides);
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->dims[i] = p->x_strides[i] = 0;
+        if (i >= rank) {
+            continue;
+        }
+        NNACL_REQUIRE(p->perm[i] >= 0 && p->perm[i] < rank && !(seen >> p->perm[i] & 1),
+                      "perm is not a permutation of the dimensions");
+        seen |= 1 << p->perm[i];
+        p->dims[i] = in[0].dims[p->perm[i]];
+        p->x_strides[i] = strides[p->perm[i]];
+    }
+    message = nnacl_shape_set(&out[0], in[0].dtype, rank, p->dims);
+    NNACL_REQUIRE(!message, message);
+    int32_t *const rows[] = {p->x_strides};
+    p->element_size = (int32_t)nnacl_dtype_size(in[0].dtype);
+    p->rank = nnacl_shape_merge(rank, p->dims, rows, 1);
+    return NULL;
+}
+
+static int32_t transpose_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_transpose_params *p = params;
+    (void)kernel;
+    return copy_parts(p->element_size, p->rank, p->dims);
+}
+
+static const char *slice_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_slice_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    const int32_t rank = in[0].rank;
+    int32_t strides[NNACL_MAX_RANK];
+    nnacl_shape_strides(&in[0], rank, strides);
+    int64_t offset = 0;
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->dims[i] = p->x_strides[i] = 0;
+        if (i >= rank) {
+            continue;
+        }
+        const int32_t dim = in[0].dims[i];
+        const int64_t last = p->start[i] + ((int64_t)p->size[i] - 1) * p->step[i];
+        NNACL_REQUIRE(p->size[i] >= 0, "a size of the slice is negative");
+        NNACL_REQUIRE(p->step[i] != 0, "a step of the slice is 0");
+        NNACL_REQUIRE(p->size[i] == 0 || (p->start[i] >= 0 && p->start[i] < dim && last >= 0 && last < dim),
+                      "the slice reaches outside of the input");
+        p->dims[i] = p->size[i];
+        /* A single position is never stepped over, however large the step. */
+        p->x_strides[i] = p->size[i] > 1 ? strides[i] * p->step[i] : 0;
+        offset += p->size[i] == 0 ? 0 : (int64_t)p->start[i] * strides[i];
+    }
+    message = nnacl_shape_set(&out[0], in[0].dtype, rank, p->dims);
+    NNACL_REQUIRE(!message, message);
+    int32_t *const rows[] = {p->x_strides};
+    p->element_size = (int32_t)nnacl_dtype_size(in[0].dtype);
+    p->x_offset = nnacl_element_count(&out[0]) == 0 ? 0 : (int32_t)offset;
+    p->rank = nnacl_shape_merge(rank, p->dims, rows, 1);
+    return NULL;
+}
+
+static int32_t slice_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_slice_params *p = params;
+    (void)kernel;
+    return copy_parts(p->element_size, p->rank, p->dims);
+}
+
+static const char *expand_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_expand_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->out_rank >= 0 && p->out_rank <= NNACL_MAX_RANK, "the rank of shape is outside 0 .. 8");
+    nnacl_tensor shape = {.dtype = in[0].dtype, .rank = p->out_rank};
+    for (int32_t i = 0; i < p->out_rank; i++) {
+        NNACL_REQUIRE(p->shape[i] >= 0, "a dimension of shape is negative");
+        shape.dims[i] = p->shape[i];
+    }
+    const nnacl_tensor *const tensors[] = {&in[0], &shape};
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->dims[i] = p->x_strides[i] = 0;
+    }
+    const int32_t rank = nnacl_shape_broadcast(tensors, 2, p->dims);
+    NNACL_REQUIRE(rank >= 0, "the input cannot be broadcast to shape");
+    message = nnacl_shape_set(&out[0], in[0].dtype, rank, p->dims);
+    NNACL_REQUIRE(!message, message);
+    nnacl_shape_strides(&in[0], rank, p->x_strides);
+    int32_t *const rows[] = {p->x_strides};
+    p->element_size = (int32_t)nnacl_dtype_size(in[0].dtype);
+    p->rank = nnacl_shape_merge(rank, p->dims, rows, 1);
+    return NULL;
+}
+
+static int32_t expand_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_expand_params *p = params;
+    (void)kernel;
+    return copy_parts(p->element_size, p->rank, p->dims);
+}
+
+static const char *concat_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_concat_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, NNACL_MAX_INPUTS, n_out);
+    NNACL_REQUIRE(!message, message);
+    const int32_t rank = in[0].rank;
+    NNACL_REQUIRE(p->axis >= 0 && p->axis < rank, "axis is not a dimension of the inputs");
+    int32_t dims[NNACL_MAX_RANK];
+    int64_t outer = 1;
+    int64_t total = 0;
+    for (int32_t i = 0; i < rank; i++) {
+        dims[i] = in[0].dims[i];
+        outer *= i < p->axis ? dims[i] : 1;
+        outer = outer > INT32_MAX ? INT32_MAX : outer;
+    }
+    p->outer = (int32_t)outer;
+    p->count = n_in;
+    for (int32_t t = 0; t < NNACL_MAX_INPUTS; t++) {
+        p->bytes[t] = 0;
+        if (t >= n_in) {
+            continue;
+        }
+        NNACL_REQUIRE(in[t].dtype != -1, "an input is missing");
+        NNACL_REQUIRE(in[t].dtype == in[0].dtype && in[t].rank == rank, "the inputs differ in type or rank");
+        for (int32_t i = 0; i < rank; i++) {
+            NNACL_REQUIRE(i == p->axis || in[t].dims[i] == dims[i], "the inputs differ outside of axis");
+        }
+        total += in[t].dims[p->axis];
+        p->bytes[t] = outer == 0 ? 0 : (int32_t)(nnacl_shape_bytes(&in[t]) / outer);
+    }
+    NNACL_REQUIRE(total <= INT32_MAX, "the output is too large");
+    dims[p->axis] = (int32_t)total;
+    message = nnacl_shape_set(&out[0], in[0].dtype, rank, dims);
+    NNACL_REQUIRE(!message, message);
+    if (nnacl_element_count(&out[0]) == 0) {
+        p->outer = 0;
+    }
+    return NULL;
+}
+
+static int32_t concat_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_concat_params *p = params;
+    (void)kernel;
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < p->count; i++) {
+        bytes += p->bytes[i];
+    }
+    const int32_t parts = nnacl_shape_parts(bytes * p->outer, LEAST_BYTES_PER_PART);
+    return p->outer < 1 ? 1 : parts < p->outer ? parts : p->outer;
+}
+
+static const char *pad_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_pad_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->mode >= NNACL_PAD_CONSTANT && p->mode <= NNACL_PAD_SYMMETRIC, "mode is outside 0 .. 3");
+    const nnacl_tensor *value = nnacl_plan_input(in, n_in, 1);
+    NNACL_REQUIRE(!value || (value->dtype == in[0].dtype && nnacl_element_count(value) == 1),
+                  "the value must be one element of the type of the input");
+    const int32_t rank = in[0].rank;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t padded = 0;
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->in_dims[i] = 0;
+        if (i >= rank) {
+            continue;
+        }
+        const int32_t dim = in[0].dims[i];
+        const int32_t before = p->before[i];
+        const int32_t after = p->after[i];
+        NNACL_REQUIRE(before >= 0 && after >= 0, "the padding is negative");
+        NNACL_REQUIRE(p->mode != NNACL_PAD_REFLECT || (before == 0 && after == 0) || (before < dim && after < dim),
+                      "reflect pads by less than the dimension");
+        NNACL_REQUIRE(p->mode != NNACL_PAD_EDGE || dim > 0 || (before == 0 && after == 0),
+                      "edge cannot pad an empty dimension");
+        NNACL_REQUIRE(p->mode != NNACL_PAD_SYMMETRIC || (before <= dim && after <= dim),
+                      "symmetric pads by at most the dimension");
+        NNACL_REQUIRE((int64_t)before + dim + after <= INT32_MAX, "the output is too large");
+        dims[i] = before + dim + after;
+        padded = before > 0 || after > 0 ? i + 1 : padded;
+    }
+    message = nnacl_shape_set(&out[0], in[0].dtype, rank, dims);
+    NNACL_REQUIRE(!message, message);
+    p->has_value = value != NULL;
+    p->element_size = (int32_t)nnacl_dtype_size(in[0].dtype);
+    p->block_size = p->element_size;
+    p->rank = padded;
+    if (nnacl_element_count(&out[0]) == 0) {
+        p->rank = 1;
+        p->block_size = 0;
+        return NULL;
+    }
+    /* The output has elements, so the unpadded dimensions are not empty and their product fits. */
+    for (int32_t i = padded; i < rank; i++) {
+        p->block_size *= in[0].dims[i];
+    }
+    for (int32_t i = 0; i < padded; i++) {
+        p->in_dims[i] = in[0].dims[i];
+    }
+    if (padded == 0) {
+        p->rank = 1;
+        p->in_dims[0] = 1;
+    }
+    return NULL;
+}
+
+static int32_t pad_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_pad_params *p = params;
+    (void)kernel;
+    int32_t dims[NNACL_MAX_RANK];
+    for (int32_t i = 0; i < p->rank; i++) {
+        dims[i] = p->before[i] + p->in_dims[i] + p->after[i];
+    }
+    return copy_parts(p->block_size, p->rank, dims);
+}
+
+static const char *gather_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_gather_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 2, 2, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0];
+    const nnacl_tensor *indices = &in[1];
+    NNACL_REQUIRE(indices->dtype == NNACL_S32 || indices->dtype == NNACL_S64, "the indices must be s32 or s64");
+    NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
+    const int32_t rank = x->rank - 1 + indices->rank;
+    NNACL_REQUIRE(rank <= NNACL_MAX_RANK, "the output has more than 8 dimensions");
+    int32_t dims[NNACL_MAX_RANK];
+    for (int32_t i = 0; i < rank; i++) {
+        dims[i] = i < p->axis                   ? x->dims[i]
+                  : i < p->axis + indices->rank ? indices->dims[i - p->axis]
+                                                : x->dims[i - indices->rank + 1];
+    }
+    message = nnacl_shape_set(&out[0], x->dtype, rank, dims);
+    NNACL_REQUIRE(!message, message);
+    p->index_size = (int32_t)nnacl_dtype_size(indices->dtype);
+    p->axis_size = x->dims[p->axis];
+    p->outer = p->indices = p->inner_bytes = 0;
+    if (nnacl_element_count(&out[0]) == 0) {
+        return NULL;
+    }
+    NNACL_REQUIRE(p->axis_size > 0, "there is nothing to gather from an empty dimension");
+    /* The output has elements, so every factor below is a factor of its size. */
+    p->outer = 1;
+    p->inner_bytes = (int32_t)nnacl_dtype_size(x->dtype);
+    p->indices = (int32_t)nnacl_element_count(indices);
+    for (int32_t i = 0; i < x->rank; i++) {
+        if (i < p->axis) {
+            p->outer *= x->dims[i];
+        } else if (i > p->axis) {
+            p->inner_bytes *= x->dims[i];
+        }
+    }
+    return NULL;
+}
+
+static int32_t gather_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_gather_params *p = params;
+    (void)kernel;
+    const int64_t rows = (int64_t)p->outer * p->indices;
+    const int32_t parts = nnacl_shape_parts(rows * p->inner_bytes, LEAST_BYTES_PER_PART);
+    return rows < 1 ? 1 : parts < rows ? parts : (int32_t)rows;
+}
+
+static const char *cast_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_cast_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(nnacl_dtype_size(p->to) != 0, "`to` is not an element type");
+    NNACL_REQUIRE(p->to != NNACL_U64 && in[0].dtype != NNACL_U64, "u64 cannot be cast");
+    p->from = in[0].dtype;
+    p->count = (int32_t)nnacl_element_count(&in[0]);
+    return nnacl_shape_set(&out[0], p->to, in[0].rank, in[0].dims);
+}
+
+static int32_t cast_parts(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return nnacl_shape_parts(((const nnacl_cast_params *)params)->count, LEAST_BYTES_PER_PART / 4);
+}
+
+#define DATA_OP(op, share, split)                                                                                      \
+    const nnacl_op nnacl_##op##_op = {                                                                                 \
+        .name = #op,                                                                                                   \
+        .params_name = "nnacl_" #op "_params",                                                                         \
+        .header = "data/data.h",                                                                                       \
+        .params_size = sizeof(nnacl_##op##_params),                                                                    \
+        .alias = share,                                                                                                \
+        .resize = op##_resize,                                                                                         \
+        .parts = split,                                                                                                \
+    };
+
+DATA_OP(reshape, NNACL_ALIAS_VIEW, NULL)
+DATA_OP(transpose, NNACL_ALIAS_NONE, transpose_parts)
+DATA_OP(slice, NNACL_ALIAS_NONE, slice_parts)
+DATA_OP(expand, NNACL_ALIAS_NONE, expand_parts)
+DATA_OP(concat, NNACL_ALIAS_NONE, concat_parts)
+DATA_OP(pad, NNACL_ALIAS_NONE, pad_parts)
+DATA_OP(gather, NNACL_ALIAS_NONE, gather_parts)
+DATA_OP(cast, NNACL_ALIAS_NONE, cast_parts)

@@ -1,0 +1,9 @@
+#include "data/data.h"
+#include "data/strided_copy.h"
+
+NNACL_DECLARE(nnacl_slice_any_c);
+void nnacl_slice_any_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_slice_params *p = params;
+    nnacl_copy_strided(ctx, out[0], (const char *)in[0] + (ptrdiff_t)p->x_offset * p->element_size, p->element_size,
+                       p->rank, p->dims, p->x_strides);
+}
