@@ -1,0 +1,169 @@
+"""The TFLite importer: reads a file, converts operator by operator, and reports everything it cannot convert at once.
+
+Only the first subgraph is imported, with the sizes that the file states (a size that the file leaves open is the one
+in the tensor's ``shape``, as LiteRT allocates it before any resize). Integer models follow the contract
+``tflite-double``, the arithmetic of LiteRT's built-in kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...dtypes import DType
+from ...errors import MicrolithError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
+from ...ir import Graph, Value
+from . import tflite_conv, tflite_data, tflite_math
+from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
+from .tflite_model import TfliteSubgraph, TfliteTensor, read_model
+
+ROWS: Mapping[str, Row] = {**tflite_conv.ROWS, **tflite_data.ROWS, **tflite_math.ROWS}
+"""Builtin operator -> its conversion."""
+
+
+def supported_operators() -> list[str]:
+    """Names of the builtin operators that have a conversion, sorted."""
+    return sorted(ROWS)
+
+
+def load_tflite(path: str | Path) -> Graph:
+    """The graph of a .tflite file; errors as ``import_tflite``, and ModelFormatError when it cannot be read."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelFormatError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+    return import_tflite(data, name=path.stem, where=str(path))
+
+
+def import_tflite(data: bytes, *, name: str = "model", where: str = "") -> Graph:
+    """The graph of a TFLite model in memory.
+
+    Raises ModelFormatError when the bytes are not a sound model, and UnsupportedError that lists every operator
+    that cannot be converted.
+    """
+    model = read_model(data, where=where or name)
+    graph = Graph(name=name, contract="tflite-double")
+    if model.description:
+        graph.metadata["description"] = model.description
+    importer = _Importer(graph, model.subgraphs[0], len(data), where or name)
+    importer.run()
+    return graph
+
+
+class _Importer:
+    def __init__(self, graph: Graph, subgraph: TfliteSubgraph, file_size: int, where: str) -> None:
+        self.graph = graph
+        self.subgraph = subgraph
+        self.builder = Builder(graph, subgraph.tensors, file_size)
+        self.where = where
+        self.problems: list[Unsupported] = []
+        self.bound: set[int] = set()
+        """Values that already have the name of a tensor, by identity."""
+
+    def run(self) -> None:
+        for index in dict.fromkeys(self.subgraph.inputs):
+            self.add_input(self.subgraph.tensors[index])
+        for operator in self.subgraph.operators:
+            node = TfliteNode(self.builder, operator)
+            self.bound.update(id(value) for value in self.builder.values.values())
+            try:
+                self.convert(node)
+            except Reject as error:
+                self.reject(node, error.reason, error.hint)
+            except ShapeError as error:
+                self.reject(node, error.what, error.hint)
+        outputs = [] if self.problems else self.outputs()
+        if self.problems:
+            raise UnsupportedError(self.problems, where=self.where)
+        self.graph.outputs = outputs
+        self.graph.remove_dead()
+
+    def add_input(self, tensor: TfliteTensor) -> None:
+        try:
+            type = self.builder.type_of(tensor)
+        except Reject as error:
+            self.problems.append(Unsupported(self.builder.label(tensor), "input", error.reason, error.hint))
+            return
+        name = self.builder.unique(tensor.name or f"input_{len(self.graph.inputs)}")
+        if not is_shifted(tensor):
+            value = Value(name, type, quant=tensor.quant)
+            self.graph.inputs.append(value)
+            self.builder.values[tensor.index] = value
+            return
+        unsigned = Value(name, type.__class__(DType.u8, tensor.shape), quant=tensor.quant)
+        self.graph.inputs.append(unsigned)
+        self.builder.values[tensor.index] = self.requantize(unsigned, tensor, DType.s8, f"{name}/int8")
+
+    def requantize(self, value: Value, tensor: TfliteTensor, to: DType, name: str) -> Value:
+        """The same real numbers as uint8 or int8."""
+        quant = self.builder.quant_of(tensor) if to is DType.s8 else tensor.quant
+        node = self.graph.add(
+            "requantize", [value], {"to": to.value}, name=name, output_names=[name], source="QUANTIZE", quant=quant
+        )
+        return node.output
+
+    def convert(self, node: TfliteNode) -> None:
+        row = None if node.operator.is_custom else ROWS.get(node.name)
+        if row is None:
+            kind = "custom operator" if node.operator.is_custom else "operator"
+            raise Reject(f"there is no conversion for this {kind}")
+        result = row(node)
+        values = [result] if isinstance(result, Value) else list(result)
+        if len(values) < node.n_outputs:
+            raise ModelFormatError(f"{node.n_outputs} outputs instead of {len(values)}", where=node.operator.where)
+        for position, value in enumerate(values[: node.n_outputs]):
+            self.bind(node, position, value)
+
+    def bind(self, node: TfliteNode, position: int, value: Value) -> None:
+        """Makes ``value`` output ``position`` of an operator: name, quantization, and a check of its type."""
+        tensor = node.output_tensor(position)
+        type = self.builder.type_of(tensor)
+        if type.dtype is not value.dtype:
+            raise Reject(f"output {position} is {value.dtype.name}, the file says {type.dtype.name}")
+        if id(value) not in self.bound:
+            value.name = self.builder.unique(self.builder.label(tensor))
+            if value.quant is None:
+                value.quant = self.builder.quant_of(tensor)
+        self.bound.add(id(value))
+        self.builder.values[tensor.index] = value
+
+    def reject(self, node: TfliteNode, reason: str, hint: str) -> None:
+        """Notes a problem; the operators behind it still see outputs of the types that the file states."""
+        self.problems.append(Unsupported(node.label, node.name, reason, hint))
+        for index in node.operator.outputs:
+            tensor = self.subgraph.tensors[index]
+            if tensor.dtype is not None:
+                self.builder.values[index] = self.builder.placeholder(tensor)
+
+    def outputs(self) -> list[Value]:
+        """The graph's outputs: uint8 where the file says so, each a value of its own with its own name."""
+        taken: list[Value] = list(self.graph.inputs)
+        result = []
+        for index in self.subgraph.outputs:
+            tensor = self.subgraph.tensors[index]
+            try:
+                value = self.builder.value(index, self.where)
+            except Reject as error:
+                self.problems.append(Unsupported(self.builder.label(tensor), "output", error.reason, error.hint))
+                continue
+            name = value.name
+            if is_shifted(tensor):
+                value.name = self.builder.unique(f"{name}/int8")
+                value = self.requantize(value, tensor, DType.u8, name)
+            elif value.is_constant or any(value is other for other in taken):
+                copy = self.graph.add(
+                    "reshape",
+                    [value],
+                    {"shape": value.type.static_shape},
+                    name=f"{name}/copy",
+                    output_names=[self.builder.unique(self.builder.label(tensor))],
+                    quant=value.quant,
+                )
+                value = copy.output
+            taken.append(value)
+            result.append(value)
+        return result
+
+
+__all__ = ["MicrolithError", "import_tflite", "load_tflite", "supported_operators"]

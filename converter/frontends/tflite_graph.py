@@ -1,0 +1,259 @@
+"""What the rows of the TFLite tables work with: one operator at a time, and the graph that is being built.
+
+A row is a function ``row(op)`` that adds ops to the graph through ``op`` and returns the values of the operator's
+outputs. It raises ``Reject`` for what cannot be converted; the importer collects all of these.
+
+uint8 tensors with a quantization become int8 ones: data and zero point move by 128, which changes no arithmetic of the
+ops that work on ``q - zero_point``. Graph inputs and outputs keep their uint8 type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...dtypes import DType
+from ...errors import ModelFormatError
+from ...ir import Graph, Quant, TensorType, Value
+from ..passes.fold_constants import folded_output
+from .tflite_model import TfliteOperator, TfliteTensor
+
+_FOLD_FACTOR = 64
+"""Constants computed at import may be this much larger than the file in all."""
+
+
+class Reject(Exception):
+    """An operator cannot be converted: the reason, and what the user can do about it."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.hint = reason, hint
+
+
+Row = Callable[["TfliteNode"], "Value | Sequence[Value]"]
+"""The conversion of one TFLite operator."""
+
+
+def is_shifted(tensor: TfliteTensor) -> bool:
+    """Whether a tensor is quantized uint8, which the graph holds as int8."""
+    return tensor.dtype is DType.u8 and tensor.quant is not None
+
+
+def shift_quant(quant: Quant) -> Quant:
+    """The int8 quantization of the same real numbers as a uint8 one."""
+    return Quant(quant.scale, quant.zero_point - 128, quant.axis)
+
+
+def shift_data(data: np.ndarray) -> np.ndarray:
+    """uint8 numbers less 128, as int8."""
+    return (data ^ np.uint8(0x80)).view(np.int8)
+
+
+class Builder:
+    """The graph, its values by tensor index, and the names in use."""
+
+    def __init__(self, graph: Graph, tensors: Sequence[TfliteTensor], file_size: int) -> None:
+        self.graph = graph
+        self.tensors = tensors
+        self.values: dict[int, Value] = {}
+        self.fold_budget = _FOLD_FACTOR * file_size + (1 << 20)
+        self._names: set[str] = set()
+
+    def unique(self, base: str) -> str:
+        """``base``, or ``base_2``, ... when a value already has the name."""
+        name, number = base, 2
+        while name in self._names:
+            name, number = f"{base}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def label(self, tensor: TfliteTensor) -> str:
+        return tensor.name or f"tensor_{tensor.index}"
+
+    def type_of(self, tensor: TfliteTensor) -> TensorType:
+        """The type in the graph. Reject when there is none."""
+        if tensor.dtype is None:
+            raise Reject(f"tensor '{self.label(tensor)}' has type {tensor.type_name}")
+        return TensorType(DType.s8 if is_shifted(tensor) else tensor.dtype, tensor.shape)
+
+    def quant_of(self, tensor: TfliteTensor) -> Quant | None:
+        if tensor.quant is None:
+            return None
+        return shift_quant(tensor.quant) if is_shifted(tensor) else tensor.quant
+
+    def placeholder(self, tensor: TfliteTensor) -> Value:
+        """A value of the tensor's type that nothing computes: stands in behind an operator that was rejected."""
+        return Value(self.label(tensor), self.type_of(tensor), quant=self.quant_of(tensor))
+
+    def value(self, index: int, where: str) -> Value:
+        """The value of a tensor: computed before, or a constant."""
+        if index in self.values:
+            return self.values[index]
+        tensor = self.tensors[index]
+        type = self.type_of(tensor)
+        if tensor.data is None:
+            what = "a variable" if tensor.is_variable else "used before any operator computes it"
+            if tensor.is_variable:
+                raise Reject(f"tensor '{self.label(tensor)}' is {what}")
+            raise ModelFormatError(f"tensor {index} '{tensor.name}' is {what}", where=where)
+        data = shift_data(tensor.data) if is_shifted(tensor) else tensor.data
+        value = Value(self.unique(self.label(tensor)), type, data=data, quant=self.quant_of(tensor))
+        self.values[index] = value
+        return value
+
+
+class TfliteNode:
+    """One operator: its inputs as values of the graph, its options, and the way to add ops for it."""
+
+    def __init__(self, builder: Builder, operator: TfliteOperator) -> None:
+        self.builder = builder
+        self.operator = operator
+        self.name = operator.name
+        self.label = (
+            builder.label(builder.tensors[operator.outputs[0]]) if operator.outputs else f"operator_{operator.index}"
+        )
+
+    # Inputs.
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.operator.inputs)
+
+    def has(self, index: int) -> bool:
+        """Whether input ``index`` is given."""
+        return index < self.n_inputs and self.operator.inputs[index] >= 0
+
+    def value(self, index: int) -> Value:
+        """Input ``index``, which must be there."""
+        if not self.has(index):
+            raise ModelFormatError(f"input {index} is missing", where=self.operator.where)
+        return self.builder.value(self.operator.inputs[index], self.operator.where)
+
+    def optional(self, index: int) -> Value | None:
+        return self.value(index) if self.has(index) else None
+
+    def all_values(self) -> list[Value]:
+        return [self.value(index) for index in range(self.n_inputs)]
+
+    def array(self, index: int, what: str) -> np.ndarray:
+        """The data of input ``index``, which must be constant."""
+        data = self.value(index).data
+        if data is None:
+            raise Reject(f"{what} is computed at run time; it must be constant")
+        return data
+
+    def ints(self, index: int, what: str) -> list[int]:
+        """The elements of a constant integer input."""
+        array = self.array(index, what)
+        if array.dtype.kind not in "iu":
+            raise Reject(f"{what} has type {array.dtype}")
+        return [int(element) for element in array.reshape(-1)]
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        """The sizes of input ``index``."""
+        return self.value(index).type.static_shape
+
+    def input_tensor(self, index: int) -> TfliteTensor:
+        """Input ``index`` as it stands in the file."""
+        return self.builder.tensors[self.operator.inputs[index]]
+
+    def options(self, table: str, *, required: bool = False) -> Any:
+        return self.operator.read_options(table, required=required)
+
+    # Outputs.
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.operator.outputs)
+
+    def output_tensor(self, index: int = 0) -> TfliteTensor:
+        """Output ``index`` as it stands in the file."""
+        if index >= self.n_outputs:
+            raise ModelFormatError(f"output {index} is missing", where=self.operator.where)
+        return self.builder.tensors[self.operator.outputs[index]]
+
+    def output_type(self, index: int = 0) -> TensorType:
+        return self.builder.type_of(self.output_tensor(index))
+
+    def output_quant(self, index: int = 0) -> Quant | None:
+        return self.builder.quant_of(self.output_tensor(index))
+
+    # Building.
+
+    def const(self, data: np.ndarray | Sequence[float], quant: Quant | None = None, suffix: str = "const") -> Value:
+        """A new constant of this operator."""
+        array = np.ascontiguousarray(data).reshape(np.shape(data))
+        type = TensorType(DType.from_numpy(array.dtype), tuple(array.shape))
+        return Value(self.builder.unique(f"{self.label}/{suffix}"), type, data=array, quant=quant)
+
+    def add(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        quant: Quant | None = None,
+    ) -> Value:
+        """A new node's only output, or the constant that it is when all its inputs are constant."""
+        try:
+            ops.get(op)
+        except KeyError:
+            raise Reject(f"needs the op {op}, which does not exist") from None
+        scratch = Graph()
+        node = scratch.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.name, quant=quant)
+        output = node.output
+        output.name = f"{self.label}/{op}"
+        if all(value is None or value.is_constant for value in inputs) and not _needs_materializing(output, inputs):
+            self.builder.fold_budget -= output.type.nbytes
+            folded = folded_output(node) if self.builder.fold_budget >= 0 else None
+            if folded is not None:
+                scratch.remove(node)
+                return Value(output.name, output.type, data=folded, quant=quant)
+        self.builder.graph.nodes.append(node)
+        return output
+
+    def reshape(self, x: Value, shape: Sequence[int]) -> Value:
+        """``x`` under another static shape; ``x`` itself when it has it."""
+        if tuple(shape) == x.shape:
+            return x
+        return self.add("reshape", [x], {"shape": tuple(shape)}, quant=x.quant)
+
+
+def _needs_materializing(output: Value, inputs: Sequence[Value | None]) -> bool:
+    """Whether an op on quantized integers still lacks its multipliers, so that it cannot be computed yet."""
+    return output.quant is not None or any(value is not None and value.quant is not None for value in inputs)
+
+
+NO_CLAMP: dict[str, float] = {"clamp_min": -math.inf, "clamp_max": math.inf}
+
+_ACTIVATIONS: dict[int, tuple[str, dict[str, float]]] = {
+    0: ("NONE", NO_CLAMP),
+    1: ("RELU", {"clamp_min": 0.0, "clamp_max": math.inf}),
+    2: ("RELU_N1_TO_1", {"clamp_min": -1.0, "clamp_max": 1.0}),
+    3: ("RELU6", {"clamp_min": 0.0, "clamp_max": 6.0}),
+}
+
+
+def fused_clamp(number: int) -> dict[str, float]:
+    """Attributes for a fused activation, in real units. Reject when it is not a clamp."""
+    if number not in _ACTIVATIONS:
+        name = {4: "TANH", 5: "SIGN_BIT"}.get(number, str(number))
+        raise Reject(f"fused activation {name} is not supported")
+    return _ACTIVATIONS[number][1]
+
+
+def axis_of(axis: int, rank: int, what: str = "axis") -> int:
+    """An axis counted from the start. Reject when it is out of range."""
+    if not -rank <= axis < rank:
+        raise Reject(f"{what} {axis} is out of range for rank {rank}")
+    return axis % rank
+
+
+def require(condition: bool, reason: str, hint: str = "") -> None:
+    """Reject with ``reason`` unless ``condition`` holds."""
+    if not condition:
+        raise Reject(reason, hint)
