@@ -1,0 +1,143 @@
+"""The rounding contracts: how an int32 accumulator becomes a narrow integer. Mirrors ``nnacl_kernels/common/requant.h``.
+
+Three contracts, each a number in the file format and a name in the graph:
+
+``tflite-double`` (0)
+    Q31 multiplier and shift. A saturating rounding doubling high multiplication (ties towards plus infinity), then a
+    rounding right shift (ties away from zero).
+``single`` (1)
+    Q31 multiplier and shift. One 64-bit product, one rounding shift (ties towards plus infinity).
+``float-even`` (2)
+    A float32 scale. One float32 product, rounded half to even.
+
+Scale arithmetic follows the precision that the name of each function states, because one unit in the last place of a
+multiplier can change a result.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+TFLITE_DOUBLE = 0
+SINGLE = 1
+FLOAT_EVEN = 2
+
+CONTRACTS: dict[str, int] = {"tflite-double": TFLITE_DOUBLE, "single": SINGLE, "float-even": FLOAT_EVEN}
+"""Number of each contract, as the ``rounding`` field of parameter structs holds it."""
+
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """A non-negative real factor as (Q31 multiplier, shift): real = multiplier / 2^31 * 2^shift.
+
+    The multiplier is 0 or in [2^30, 2^31); factors below 2^-32 become 0, factors that need a shift above 30 saturate.
+    Raises ``ValueError`` when ``real`` is negative or not finite.
+    """
+    if not (math.isfinite(real) and real >= 0.0):
+        raise ValueError(f"a requantization factor must be finite and not negative, not {real}")
+    if real == 0.0:
+        return 0, 0
+    fraction, shift = math.frexp(real)
+    multiplier = math.floor(fraction * 2.0**31 + 0.5)
+    if multiplier == 2**31:
+        multiplier //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if shift > 30:
+        return INT32_MAX, 30
+    return multiplier, shift
+
+
+def quantize_multipliers(reals: ArrayLike) -> np.ndarray:
+    """``quantize_multiplier`` of each factor: int32 [2, n], row 0 the multipliers, row 1 the shifts."""
+    pairs = [quantize_multiplier(float(real)) for real in np.atleast_1d(np.asarray(reals, np.float64))]
+    return np.ascontiguousarray(np.array(pairs, np.int32).reshape(-1, 2).T)
+
+
+def wrap_int32(value: ArrayLike) -> np.ndarray:
+    """The low 32 bits as a signed number, int64 in and out."""
+    return np.asarray(value, np.int64).astype(np.int32).astype(np.int64)
+
+
+def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rounding: int) -> np.ndarray:
+    """int32 accumulators times Q31 multipliers times 2^shift, rounded under ``tflite-double`` or ``single``.
+
+    The arguments broadcast against each other. Returns int64 values within int32. Shifts are in [-31, 30].
+    """
+    acc, multiplier, shift = np.broadcast_arrays(
+        np.asarray(acc, np.int64), np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
+    )
+    if rounding == TFLITE_DOUBLE:
+        left = np.maximum(shift, 0)
+        right = np.maximum(-shift, 0)
+        high = (wrap_int32(acc << left) * multiplier + (1 << 30)) >> 31
+        return round_shift_away(np.minimum(high, INT32_MAX), right)
+    if rounding == SINGLE:
+        total = 31 - shift
+        return np.clip((acc * multiplier + (np.int64(1) << (total - 1))) >> total, INT32_MIN, INT32_MAX)
+    raise ValueError(f"contract {rounding} has no integer multiplier")
+
+
+def round_shift_away(value: ArrayLike, right: ArrayLike) -> np.ndarray:
+    """``value / 2^right`` rounded to nearest, ties away from zero; int64."""
+    value, right = np.broadcast_arrays(np.asarray(value, np.int64), np.asarray(right, np.int64))
+    mask = (np.int64(1) << right) - 1
+    threshold = (mask >> 1) + (value < 0)
+    return (value >> right) + ((value & mask) > threshold)
+
+
+def requantize_float(acc: ArrayLike, scale: ArrayLike) -> np.ndarray:
+    """int32 accumulators times float32 scales, in float32, rounded half to even; int64 within int32."""
+    product = np.asarray(acc).astype(np.float32) * np.asarray(scale, np.float32)
+    return np.clip(np.rint(product.astype(np.float64)), INT32_MIN, INT32_MAX).astype(np.int64)
+
+
+def requantize_channels(acc: np.ndarray, requant: np.ndarray, rounding: int) -> np.ndarray:
+    """Accumulators [..., c] with the ``requant`` input of conv2d and dense: s32 [2, c], or f32 [c] under float-even."""
+    if rounding == FLOAT_EVEN:
+        return requantize_float(acc, requant)
+    return requantize(acc, requant[0], requant[1], rounding)
+
+
+def round_half_away(value: ArrayLike) -> np.ndarray:
+    """To the nearest whole number, ties away from zero, in the float type given."""
+    value = np.asarray(value)
+    whole = np.trunc(value)
+    return np.where(np.abs(value - whole) >= 0.5, whole + np.sign(value), whole).astype(value.dtype)
+
+
+def round_to_integer(value: ArrayLike, rounding: int) -> np.ndarray:
+    """A float to the nearest whole number: half to even under ``float-even``, else half away from zero."""
+    return np.rint(np.asarray(value)) if rounding == FLOAT_EVEN else round_half_away(value)
+
+
+def quantize_array(
+    real: ArrayLike, scale: ArrayLike, zero_point: ArrayLike, dtype: np.dtype | type, rounding: int = TFLITE_DOUBLE
+) -> np.ndarray:
+    """float32 numbers as integers: clamp(round(real / scale) + zero_point), the division in float32. NaN becomes 0."""
+    info = np.iinfo(dtype)
+    quotient = np.asarray(real, np.float32) / np.asarray(scale, np.float32)
+    rounded = np.nan_to_num(round_to_integer(quotient.astype(np.float64), rounding), nan=0.0, posinf=2e9, neginf=-2e9)
+    limited = np.clip(rounded, -2e9, 2e9).astype(np.int64) + np.asarray(zero_point, np.int64)
+    return np.clip(limited, info.min, info.max).astype(dtype)
+
+
+def dequantize_array(integers: np.ndarray, scale: ArrayLike, zero_point: ArrayLike) -> np.ndarray:
+    """float32: scale * (integers - zero_point)."""
+    centred = integers.astype(np.int64) - np.asarray(zero_point, np.int64)
+    return centred.astype(np.float32) * np.asarray(scale, np.float32)
+
+
+def clamp_to_integers(
+    clamp_min: float, clamp_max: float, scale: float, zero_point: int, dtype: np.dtype | type, rounding: int
+) -> tuple[int, int]:
+    """The real range of a fused activation as integers (q_min, q_max) of a tensor with this quantization."""
+    info = np.iinfo(dtype)
+    low = int(quantize_array(clamp_min, scale, zero_point, dtype, rounding)) if clamp_min > -math.inf else info.min
+    high = int(quantize_array(clamp_max, scale, zero_point, dtype, rounding)) if clamp_max < math.inf else info.max
+    return int(low), int(high)

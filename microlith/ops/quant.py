@@ -1,0 +1,268 @@
+"""Between real numbers and integers; arithmetic in ``nnacl_kernels/quant/quant.h``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import numerics
+from ..dtypes import DType
+from ..ir import Node, TensorType
+from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from .conv import CLAMP_ATTRS, CONV_ATTRS, INTEGER_ATTRS, conv_output_shape, conv_sample, convolve, finish_float
+from .dense import dense_output_shape, dense_sample
+from .quant_rules import materialize_dequantize, materialize_quantize, materialize_requantize
+from .shape_rules import require, require_dtype
+
+Attrs = Mapping[str, Any]
+
+_NARROW = (DType.s8, DType.u8, DType.s16)
+
+
+def _target(node: Node, *allowed: DType) -> DType:
+    """The dtype that the attribute ``to`` names."""
+    target = node.attrs["to"]
+    require(node, target in [dtype.value for dtype in allowed], f"cannot produce element type {target}")
+    return DType(target)
+
+
+# quantize, dequantize, requantize
+
+
+def _infer_quantize(node: Node) -> list[TensorType]:
+    require_dtype(node, node.input(0), DType.f32)
+    return [TensorType(_target(node, *_NARROW), node.input(0).shape)]
+
+
+def _reference_quantize(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
+    (x,) = inputs
+    dtype = DType(attrs["to"]).numpy
+    return [numerics.quantize_array(x, attrs["scale"], attrs["zero"], dtype, attrs["rounding"])]
+
+
+def _sample_quantize(rng: np.random.Generator) -> Sample:
+    target = _NARROW[int(rng.integers(3))]
+    scale = float(np.float32(2.0 ** rng.uniform(-7, 1)))
+    attrs = {"to": target.value, "scale": scale, "rounding": sampling.rounding(rng)}
+    info = np.iinfo(target.numpy)
+    attrs["zero"] = 0 if target is DType.s16 else int(rng.integers(info.min, info.max + 1))
+    x = sampling.floats(rng, sampling.shape(rng), -200.0, 200.0) * np.float32(scale)
+    ties = (rng.integers(-100, 100, x.shape) + 0.5).astype(np.float32) * np.float32(scale)
+    return Sample([np.where(rng.integers(0, 4, x.shape) == 0, ties, x).astype(np.float32)], attrs)
+
+
+def _infer_dequantize(node: Node) -> list[TensorType]:
+    x = node.input(0)
+    require_dtype(node, x, *_NARROW, DType.s32)
+    axis = node.attrs["axis"]
+    require(node, -1 <= axis < len(x.shape), f"axis {axis} is out of range for rank {len(x.shape)}")
+    for index, dtype in ((1, DType.f32), (2, DType.s32)):
+        value = node.optional_input(index)
+        if value is not None:
+            require_dtype(node, value, dtype)
+            require(node, axis >= 0 and value.shape == (x.shape[axis],), f"'{value.name}' does not fit axis {axis}")
+    return [TensorType(DType.f32, x.shape)]
+
+
+def _reference_dequantize(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
+    x, scales, zeros = (*inputs, None, None)[:3]
+    assert x is not None
+    scale = np.float32(attrs["scale"]) if scales is None else scales
+    zero = np.int64(attrs["zero"]) if zeros is None else zeros
+    if attrs["axis"] >= 0:
+        channels = [1] * x.ndim
+        channels[attrs["axis"]] = -1
+        scale = np.asarray(scale).reshape(channels) if np.ndim(scale) else scale
+        zero = np.asarray(zero).reshape(channels) if np.ndim(zero) else zero
+    return [numerics.dequantize_array(x, scale, zero)]
+
+
+def _sample_dequantize(rng: np.random.Generator) -> Sample:
+    source = (*_NARROW, DType.s32)[int(rng.integers(4))]
+    shape = sampling.shape(rng)
+    x = sampling.integers(rng, shape, source.numpy.type)
+    if source is DType.s32:
+        x = (x // 256).astype(np.int32)
+    if rng.integers(2):
+        info = np.iinfo(source.numpy)
+        zero = 0 if source is DType.s32 else int(rng.integers(info.min, info.max + 1))
+        return Sample([x], {"scale": float(np.float32(2.0 ** rng.uniform(-10, 1))), "zero": zero})
+    axis = int(rng.integers(len(shape)))
+    scales = np.exp2(rng.uniform(-10, 1, shape[axis])).astype(np.float32)
+    zeros = rng.integers(-128, 128, shape[axis], dtype=np.int32) if rng.integers(2) else None
+    return Sample([x, scales, zeros], {"axis": axis})
+
+
+def _infer_requantize(node: Node) -> list[TensorType]:
+    require_dtype(node, node.input(0), *_NARROW)
+    return [TensorType(_target(node, *_NARROW), node.input(0).shape)]
+
+
+def _reference_requantize(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
+    (x,) = inputs
+    centred = x.astype(np.int64) - attrs["x_zero"]
+    if attrs["rounding"] == numerics.FLOAT_EVEN:
+        y = numerics.requantize_float(centred, np.float32(attrs["scale"]))
+    else:
+        y = numerics.requantize(centred, attrs["mult"], attrs["shift"], attrs["rounding"])
+    return [np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"]).astype(DType(attrs["to"]).numpy)]
+
+
+def _sample_requantize(rng: np.random.Generator) -> Sample:
+    source, target = (DType.s8, DType.u8)[int(rng.integers(2))], _NARROW[int(rng.integers(3))]
+    factor = float(np.float32(2.0 ** rng.uniform(-4, 4)))
+    multiplier, shift = numerics.quantize_multiplier(factor)
+    ranges = np.iinfo(source.numpy), np.iinfo(target.numpy)
+    zeros = [int(rng.integers(info.min, info.max + 1)) for info in ranges]
+    attrs = {"to": target.value, "mult": multiplier, "shift": shift, "scale": factor}
+    attrs |= {"x_zero": zeros[0], "y_zero": 0 if target is DType.s16 else zeros[1]}
+    attrs |= {"q_min": ranges[1].min, "q_max": ranges[1].max, "rounding": sampling.rounding(rng)}
+    return Sample([sampling.integers(rng, sampling.shape(rng), source.numpy.type)], attrs)
+
+
+# conv2d_dynamic, dense_dynamic
+
+
+def _infer_dynamic(node: Node, shape: tuple[int | str, ...], channels: int) -> list[TensorType]:
+    require_dtype(node, node.input(0), DType.f32)
+    require_dtype(node, node.input(1), DType.s8)
+    for index, dtype in ((2, DType.f32), (3, DType.f32)):
+        value = node.optional_input(index)
+        if value is not None:
+            require_dtype(node, value, dtype)
+            require(node, value.shape == (channels,), f"'{value.name}' is {value.type}; [{channels}] is needed")
+    return [TensorType(DType.f32, shape)]
+
+
+def _infer_conv2d_dynamic(node: Node) -> list[TensorType]:
+    return _infer_dynamic(node, *conv_output_shape(node, depthwise=False))
+
+
+def _infer_dense_dynamic(node: Node) -> list[TensorType]:
+    return _infer_dynamic(node, *dense_output_shape(node))
+
+
+def quantize_asymmetric(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows [n, k] as s8 with one scale (float32 [n]) and zero point (int64 [n]) each, as TFLite's hybrid kernels."""
+    low = np.minimum(x.min(axis=1), 0).astype(np.float64)
+    high = np.maximum(x.max(axis=1), 0).astype(np.float64)
+    flat = low == high
+    scale = np.where(flat, 1.0, (high - low) / 255.0)
+    from_min, from_max = -128.0 - low / scale, 127.0 - high / scale
+    better_min = 128.0 + np.abs(low / scale) < 127.0 + np.abs(high / scale)
+    zero = np.clip(numerics.round_half_away(np.where(better_min, from_min, from_max)), -128, 127)
+    scale32 = np.where(flat, 1.0, scale).astype(np.float32)
+    zero = np.where(flat, 0.0, zero).astype(np.int64)
+    inverse = np.float32(1.0) / scale32
+    scaled = numerics.round_half_away(zero[:, None].astype(np.float32) + x * inverse[:, None])
+    return np.clip(scaled, -128, 127).astype(np.int8), scale32, zero
+
+
+def quantize_symmetric(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows [n, k] as s8 in [-127, 127] with one scale (float32 [n]) each, as TFLite's hybrid kernels."""
+    largest = np.abs(x).max(axis=1).astype(np.float32)
+    empty = largest == 0
+    scale = np.where(empty, np.float32(1.0), largest / np.float32(127.0)).astype(np.float32)
+    inverse = np.where(empty, np.float32(0.0), np.float32(127.0) / np.where(empty, np.float32(1.0), largest))
+    rounded = numerics.round_half_away(x * inverse.astype(np.float32)[:, None])
+    return np.clip(rounded, -127, 127).astype(np.int8), scale
+
+
+def _reference_conv2d_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
+    x, weights, bias, w_scales = (*inputs, None, None)[:4]
+    assert x is not None and weights is not None and w_scales is not None
+    quantized, scale, zero = quantize_asymmetric(x.reshape(x.shape[0], -1))
+    centred = (quantized.astype(np.float64) - zero[:, None]).reshape(x.shape)
+    acc = convolve(centred, weights.astype(np.float64), attrs).astype(np.float32)
+    return [finish_float(acc * (w_scales * scale[:, None, None, None]), bias, attrs)]
+
+
+def _reference_dense_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
+    x, weights, bias, w_scales = (*inputs, None, None)[:4]
+    assert x is not None and weights is not None and w_scales is not None
+    quantized, scale = quantize_symmetric(x.reshape(-1, x.shape[-1]))
+    acc = (quantized.astype(np.float64) @ weights.astype(np.float64).T).astype(np.float32)
+    y = finish_float(acc * (w_scales * scale[:, None]), bias, attrs)
+    return [y.reshape(*x.shape[:-1], weights.shape[0])]
+
+
+def _sample_conv2d_dynamic(rng: np.random.Generator) -> Sample:
+    x, weights, attrs = conv_sample(rng, depthwise=False)
+    channels = weights.shape[0]
+    bias = sampling.floats(rng, (channels,)) if rng.integers(2) else None
+    integers = sampling.integers(rng, weights.shape, low=-127)
+    return Sample([x, integers, bias, sampling.floats(rng, (channels,), 0.001, 0.02)], {**attrs, **sampling.clamp(rng)})
+
+
+def _sample_dense_dynamic(rng: np.random.Generator) -> Sample:
+    x, weights = dense_sample(rng)
+    units = weights.shape[0]
+    bias = sampling.floats(rng, (units,)) if rng.integers(2) else None
+    integers = sampling.integers(rng, weights.shape, low=-127)
+    return Sample([x, integers, bias, sampling.floats(rng, (units,), 0.001, 0.02)], sampling.clamp(rng))
+
+
+register(
+    OpDef(
+        name="quantize",
+        inputs=("x",),
+        infer=_infer_quantize,
+        reference=_reference_quantize,
+        samples=_sample_quantize,
+        attrs={"to": DType.s8.value, "scale": 1.0, "zero": 0, "rounding": 0},
+        quant=QuantRule(materialize=materialize_quantize),
+        tolerance=EXACT,
+        doc="Real numbers to integers.",
+    ),
+    OpDef(
+        name="dequantize",
+        inputs=("x", "scales?", "zeros?"),
+        infer=_infer_dequantize,
+        reference=_reference_dequantize,
+        samples=_sample_dequantize,
+        attrs={"scale": 1.0, "zero": 0, "axis": -1},
+        quant=QuantRule(materialize=materialize_dequantize),
+        tolerance=EXACT,
+        doc="Integers to real numbers.",
+    ),
+    OpDef(
+        name="requantize",
+        inputs=("x",),
+        infer=_infer_requantize,
+        reference=_reference_requantize,
+        samples=_sample_requantize,
+        attrs={
+            "to": DType.s8.value,
+            **dict.fromkeys(("x_zero", "y_zero", "mult", "shift"), 0),
+            "scale": 1.0,
+            "q_min": -128,
+            "q_max": 127,
+            "rounding": 0,
+        },
+        quant=QuantRule(materialize=materialize_requantize),
+        tolerance=EXACT,
+        doc="From one quantization to another.",
+    ),
+    OpDef(
+        name="conv2d_dynamic",
+        inputs=("x", "weights", "bias?", "w_scales"),
+        infer=_infer_conv2d_dynamic,
+        reference=_reference_conv2d_dynamic,
+        samples=_sample_conv2d_dynamic,
+        attrs=CONV_ATTRS,
+        tolerance=Tolerance(1e-5, 1e-5),
+        doc="conv2d of real numbers with s8 weights; x is quantized at run time.",
+    ),
+    OpDef(
+        name="dense_dynamic",
+        inputs=("x", "weights", "bias?", "w_scales"),
+        infer=_infer_dense_dynamic,
+        reference=_reference_dense_dynamic,
+        samples=_sample_dense_dynamic,
+        attrs={**CLAMP_ATTRS, **INTEGER_ATTRS},
+        tolerance=Tolerance(1e-5, 1e-5),
+        doc="dense of real numbers with s8 weights; x is quantized at run time.",
+    ),
+)

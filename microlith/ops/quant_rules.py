@@ -1,0 +1,255 @@
+"""Materializers: from the ``quant`` of the values around a node to the integer constants that its kernel takes.
+
+The precision of each product follows the source that defines the contract: under ``tflite-double`` the preparation
+functions of LiteRT's built-in kernels, some of which multiply scales in float32; under ``float-even`` ONNX Runtime,
+which works in float32; under ``single`` everything is float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import numerics
+from ..dtypes import DType
+from ..ir import Node, Quant, Value
+from .shape_rules import fail
+
+Materialized = tuple[dict[str, Any], dict[int, np.ndarray]]
+
+NO_CLAMP: dict[str, Any] = {"clamp_min": -math.inf, "clamp_max": math.inf}
+
+
+def tensor_quant(node: Node, value: Value) -> tuple[np.float32, int]:
+    """Scale and zero point of a value that must be quantized per tensor."""
+    if value.quant is None:
+        fail(node, f"'{value.name}' is {value.dtype.name} but has no quantization")
+    if value.quant.scale.size != 1:
+        fail(node, f"'{value.name}' must have one scale for the whole tensor")
+    return np.float32(value.quant.scale.reshape(-1)[0]), int(value.quant.zero_point.reshape(-1)[0])
+
+
+def output_range(node: Node, contract: str) -> dict[str, Any]:
+    """q_min and q_max of output 0, from its type and the clamp attributes; the real clamp becomes unlimited."""
+    scale, zero_point = tensor_quant(node, node.outputs[0])
+    low, high = numerics.clamp_to_integers(
+        node.attrs.get("clamp_min", -math.inf),
+        node.attrs.get("clamp_max", math.inf),
+        float(scale),
+        zero_point,
+        node.outputs[0].dtype.numpy,
+        numerics.CONTRACTS[contract],
+    )
+    return {"q_min": low, "q_max": high, **(NO_CLAMP if "clamp_min" in node.attrs else {})}
+
+
+def channel_scales(node: Node, value: Value, channels: int, axis: int) -> np.ndarray:
+    """float32 [channels]: the scales of weights, which must be per tensor or along ``axis``."""
+    quant = value.quant
+    if quant is None:
+        fail(node, f"'{value.name}' is {value.dtype.name} but has no quantization")
+    if quant.scale.size not in (1, channels) or (quant.scale.size > 1 and quant.axis != axis):
+        fail(node, f"'{value.name}' has {quant.scale.size} scales along axis {quant.axis}; {channels} along {axis} fit")
+    return np.broadcast_to(quant.scale.astype(np.float32), (channels,))
+
+
+def weight_zero(node: Node, quant: Quant, value: Value) -> int:
+    """The one zero point of weights."""
+    zeros = np.unique(quant.zero_point)
+    if zeros.size != 1:
+        fail(node, f"'{value.name}' has several zero points; one is needed")
+    return int(zeros[0])
+
+
+def weighted_requant(
+    x_scale: np.float32, w_scales: np.ndarray, y_scale: np.float32, contract: str, float32_product: bool = False
+) -> np.ndarray:
+    """The ``requant`` input of conv2d and dense: s32 [2, c], or f32 [c] under float-even.
+
+    ``float32_product``: x_scale * w_scale is rounded to float32 first, as LiteRT does for a fully connected layer with
+    one weight scale.
+    """
+    if contract == "float-even":
+        return (x_scale * w_scales.astype(np.float32) / y_scale).astype(np.float32)
+    if float32_product and contract == "tflite-double":
+        products = (x_scale * w_scales.astype(np.float32)).astype(np.float64)
+    else:
+        products = np.float64(x_scale) * w_scales.astype(np.float64)
+    return numerics.quantize_multipliers(products / np.float64(y_scale))
+
+
+def _weighted(node: Node, contract: str, axis: int, float32_product: bool) -> Materialized:
+    x, weights, y = node.input(0), node.input(1), node.output
+    x_scale, x_zero = tensor_quant(node, x)
+    y_scale, y_zero = tensor_quant(node, y)
+    channels = weights.type.static_shape[axis]
+    w_scales = channel_scales(node, weights, channels, axis)
+    assert weights.quant is not None
+    requant = weighted_requant(x_scale, w_scales, y_scale, contract, float32_product and weights.quant.scale.size == 1)
+    attrs = {
+        "x_zero": x_zero,
+        "w_zero": weight_zero(node, weights.quant, weights),
+        "y_zero": y_zero,
+        "rounding": numerics.CONTRACTS[contract],
+        **output_range(node, contract),
+    }
+    return attrs, {3: requant}
+
+
+def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
+    """For a convolution whose output channels are ``axis`` of its weights."""
+
+    def materialize(node: Node, contract: str) -> Materialized:
+        return _weighted(node, contract, axis, float32_product=False)
+
+    return materialize
+
+
+def materialize_dense(node: Node, contract: str) -> Materialized:
+    """For dense."""
+    return _weighted(node, contract, 0, float32_product=True)
+
+
+def materialize_pool(node: Node, contract: str) -> Materialized:
+    """For pooling, which keeps the quantization of x."""
+    _, x_zero = tensor_quant(node, node.input(0))
+    return {"x_zero": x_zero, **output_range(node, contract)}, {}
+
+
+def _factor(prefix: str, real: float) -> dict[str, Any]:
+    multiplier, shift = numerics.quantize_multiplier(real)
+    return {f"{prefix}mult": multiplier, f"{prefix}shift": shift}
+
+
+def materialize_sum(node: Node, contract: str) -> Materialized:
+    """For add and sub: both operands shifted left and brought to twice the larger scale."""
+    (a_scale, a_zero), (b_scale, b_zero) = (tensor_quant(node, node.input(i)) for i in (0, 1))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    left_shift = 15 if node.output.dtype is DType.s16 else 20
+    twice_max = 2.0 * float(max(a_scale, b_scale))
+    attrs: dict[str, Any] = {
+        "a_zero": a_zero,
+        "b_zero": b_zero,
+        "y_zero": y_zero,
+        "left_shift": left_shift,
+        **_factor("a_", float(a_scale) / twice_max),
+        **_factor("b_", float(b_scale) / twice_max),
+        **_factor("y_", twice_max / ((1 << left_shift) * float(y_scale))),
+        "a_scale": float(a_scale),
+        "b_scale": float(b_scale),
+        "y_scale": float(y_scale),
+        "rounding": numerics.CONTRACTS[contract],
+        **output_range(node, contract),
+    }
+    return attrs, {}
+
+
+def materialize_mul(node: Node, contract: str) -> Materialized:
+    """For mul."""
+    (a_scale, a_zero), (b_scale, b_zero) = (tensor_quant(node, node.input(i)) for i in (0, 1))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    if contract == "tflite-double":
+        real = float(a_scale * b_scale / y_scale)
+    else:
+        real = float(a_scale) * float(b_scale) / float(y_scale)
+    attrs: dict[str, Any] = {
+        "a_zero": a_zero,
+        "b_zero": b_zero,
+        "y_zero": y_zero,
+        **_factor("y_", real),
+        "a_scale": float(a_scale),
+        "b_scale": float(b_scale),
+        "y_scale": float(y_scale),
+        "rounding": numerics.CONTRACTS[contract],
+        **output_range(node, contract),
+    }
+    return attrs, {}
+
+
+def materialize_extreme(node: Node, contract: str) -> Materialized:
+    """For max and min, whose operands and result share one quantization."""
+    return output_range(node, contract), {}
+
+
+def materialize_softmax(node: Node, contract: str) -> Materialized:
+    """For softmax: the table of exponentials."""
+    x_scale, _ = tensor_quant(node, node.input(0))
+    scale = np.float32(-x_scale) * np.float32(node.attrs["beta"])
+    distance = np.arange(255, -1, -1, dtype=np.float32)
+    table = np.exp((scale * distance).astype(np.float64)).astype(np.float32)
+    return {}, {1: table}
+
+
+def materialize_mean(node: Node, contract: str) -> Materialized:
+    """For reduce_mean: the divisor becomes part of the multiplier."""
+    x_scale, x_zero = tensor_quant(node, node.input(0))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    shape = node.input(0).type.static_shape
+    axes = [axis for axis in range(len(shape)) if node.attrs["axes"] >> axis & 1]
+    count = math.prod(shape[axis] for axis in axes)
+    attrs: dict[str, Any] = {
+        "x_zero": x_zero,
+        "y_zero": y_zero,
+        "scale": float(x_scale / y_scale / np.float32(count)),
+        "rounding": numerics.CONTRACTS[contract],
+        **output_range(node, contract),
+    }
+    if contract == "tflite-double" and len(shape) == 4 and axes == [1, 2] and node.attrs["keep_dims"]:
+        # The specialized kernel of LiteRT sums without the zero point, which it takes off the result instead.
+        elements = np.float32(count)
+        offset = np.float32(x_zero) * x_scale / y_scale
+        offset = offset + np.float32(0.5) if offset > 0 else offset - np.float32(0.5)
+        attrs |= {"x_zero": 0, "y_zero": y_zero - math.trunc(offset)}
+        attrs |= _factor("", float(x_scale / (elements * y_scale)))
+    elif contract == "tflite-double":
+        multiplier, shift = numerics.quantize_multiplier(float(x_scale) / float(y_scale))
+        bits = min(count.bit_length() - 1, 32, 31 + shift)
+        attrs |= {"mult": (multiplier << bits) // count, "shift": shift - bits}
+    else:
+        attrs |= _factor("", float(x_scale) / float(y_scale) / count)
+    return attrs, {}
+
+
+def materialize_quantize(node: Node, contract: str) -> Materialized:
+    """For quantize."""
+    scale, zero_point = tensor_quant(node, node.output)
+    return {"scale": float(scale), "zero": zero_point, "rounding": numerics.CONTRACTS[contract]}, {}
+
+
+def materialize_dequantize(node: Node, contract: str) -> Materialized:
+    """For dequantize, per tensor or per channel."""
+    x = node.input(0)
+    if x.quant is not None and x.quant.scale.size > 1:
+        assert x.quant.axis is not None
+        constants = {1: x.quant.scale.astype(np.float32)}
+        if np.any(x.quant.zero_point):
+            constants[2] = x.quant.zero_point.astype(np.int32)
+        return {"axis": x.quant.axis}, constants
+    scale, zero_point = tensor_quant(node, x)
+    return {"scale": float(scale), "zero": zero_point, "axis": -1}, {}
+
+
+def materialize_requantize(node: Node, contract: str) -> Materialized:
+    """For requantize."""
+    x_scale, x_zero = tensor_quant(node, node.input(0))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    attrs = {
+        "x_zero": x_zero,
+        "y_zero": y_zero,
+        **_factor("", float(x_scale) / float(y_scale)),
+        "scale": float(x_scale / y_scale),
+        "rounding": numerics.CONTRACTS[contract],
+        **output_range(node, contract),
+    }
+    return attrs, {}
+
+
+def materialize_pad(node: Node, contract: str) -> Materialized:
+    """For pad: a real zero is the zero point."""
+    if node.attrs["mode"] != 0 or node.optional_input(1) is not None:
+        return {}, {}
+    _, zero_point = tensor_quant(node, node.input(0))
+    return {}, {1: np.array([zero_point], node.input(0).dtype.numpy)}

@@ -1,0 +1,69 @@
+"""Random pieces of samples: small, awkward shapes and extreme numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import numerics
+
+
+def size(rng: np.random.Generator, low: int = 1, high: int = 9) -> int:
+    """A size in [low, high]."""
+    return int(rng.integers(low, high + 1))
+
+
+def shape(rng: np.random.Generator, rank: int | None = None, high: int = 7) -> tuple[int, ...]:
+    """A shape of the rank given, or of a rank from 1 to 4."""
+    rank = size(rng, 1, 4) if rank is None else rank
+    return tuple(size(rng, 1, high) for _ in range(rank))
+
+
+def floats(rng: np.random.Generator, shape: tuple[int, ...], low: float = -4.0, high: float = 4.0) -> np.ndarray:
+    """float32, evenly spread."""
+    return rng.uniform(low, high, shape).astype(np.float32)
+
+
+def integers(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: type = np.int8, low: int | None = None
+) -> np.ndarray:
+    """Integers over the whole range of the type, from ``low`` on if given."""
+    info = np.iinfo(dtype)
+    return rng.integers(info.min if low is None else low, info.max, shape, dtype=dtype, endpoint=True)
+
+
+def zero_point(rng: np.random.Generator) -> int:
+    """An int8 zero point; often at an end of the range."""
+    return int(rng.choice([-128, 127, 0, int(rng.integers(-128, 128))]))
+
+
+def clamp(rng: np.random.Generator) -> dict[str, Any]:
+    """No activation, RELU or RELU6."""
+    return [{}, {"clamp_min": 0.0}, {"clamp_min": 0.0, "clamp_max": 6.0}][int(rng.integers(3))]
+
+
+def integer_clamp(rng: np.random.Generator) -> dict[str, Any]:
+    """The whole int8 range, or a part of it."""
+    if rng.integers(2):
+        return {}
+    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
+    return {"q_min": low, "q_max": high}
+
+
+def requant_factor(rng: np.random.Generator, spread: float) -> float:
+    """A factor that brings numbers of about ``spread`` into or somewhat beyond the int8 range."""
+    return float(100.0 / max(spread, 1.0) * 2.0 ** rng.uniform(-3.0, 2.0))
+
+
+def requant_input(rng: np.random.Generator, channels: int, spread: float, rounding: int) -> np.ndarray:
+    """The ``requant`` input of conv2d and dense for accumulators of about ``spread``."""
+    factors = np.array([requant_factor(rng, spread) for _ in range(channels)], np.float64)
+    if rounding == numerics.FLOAT_EVEN:
+        return factors.astype(np.float32)
+    return numerics.quantize_multipliers(factors)
+
+
+def rounding(rng: np.random.Generator) -> int:
+    """One of the three contracts."""
+    return int(rng.integers(3))

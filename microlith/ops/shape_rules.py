@@ -1,0 +1,130 @@
+"""Shape arithmetic over sizes that may be symbols, and the checks that ``infer`` functions share.
+
+A symbol that follows from another one is spelled as the expression that computes it (``"(h-3)//2+1"``), so that two
+branches of equal geometry get the same symbol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ..dtypes import DType
+from ..errors import ShapeError
+from ..ir import Dim, Node, TensorType, Value
+
+MAX_RANK = 8
+"""NNACL_MAX_RANK."""
+
+
+def fail(node: Node, what: str) -> NoReturn:
+    """Raises ShapeError that names the node."""
+    raise ShapeError(what, where=f"{node.op} '{node.name}'")
+
+
+def require(node: Node, condition: bool, what: str) -> None:
+    """Raises ShapeError that names the node unless the condition holds."""
+    if not condition:
+        fail(node, what)
+
+
+def require_dtype(node: Node, value: Value, *dtypes: DType) -> DType:
+    """The dtype of ``value``, which must be one of those given."""
+    if value.dtype not in dtypes:
+        fail(node, f"'{value.name}' is {value.dtype.name}; {' or '.join(d.name for d in dtypes)} is needed")
+    return value.dtype
+
+
+def require_rank(node: Node, value: Value, rank: int) -> tuple[Dim, ...]:
+    """The shape of ``value``, which must have this rank."""
+    require(node, len(value.shape) == rank, f"'{value.name}' has rank {len(value.shape)}; {rank} is needed")
+    return value.shape
+
+
+def static_shape(node: Node, value: Value) -> tuple[int, ...]:
+    """The shape of ``value``, which must have no symbol."""
+    require(node, value.type.is_static, f"'{value.name}' needs a known shape, not {value.type}")
+    return value.type.static_shape
+
+
+def require_equal(node: Node, actual: Dim, expected: Dim, what: str) -> None:
+    """Two sizes must be equal, as far as both are known."""
+    if isinstance(actual, int) and isinstance(expected, int) and actual != expected:
+        fail(node, f"{what} is {actual}, not {expected}")
+
+
+def normal_axis(node: Node, axis: int, rank: int) -> int:
+    """An axis counted from the start; ShapeError when it is out of range."""
+    require(node, -rank <= axis < rank, f"axis {axis} is out of range for rank {rank}")
+    return axis % rank
+
+
+def add_dims(left: Dim, right: Dim) -> Dim:
+    """Their sum."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if right == 0:
+        return left
+    if left == 0:
+        return right
+    return f"({left}+{right})" if not (isinstance(right, int) and right < 0) else f"({left}{right})"
+
+
+def multiply_dims(dims: Sequence[Dim]) -> Dim:
+    """Their product."""
+    number = 1
+    symbols: list[str] = []
+    for dim in dims:
+        if isinstance(dim, int):
+            number *= dim
+        else:
+            symbols.append(dim)
+    if not symbols or number == 0:
+        return number
+    return "*".join(sorted(symbols) + ([str(number)] if number != 1 else []))
+
+
+def window_dim(
+    node: Node, size: Dim, kernel: int, stride: int, pad_before: int, pad_after: int, dilation: int, extra: int = 0
+) -> Dim:
+    """Number of positions of a sliding window. ``extra`` positions past the padding may also be covered."""
+    require(node, kernel >= 1 and stride >= 1 and dilation >= 1, "kernel, stride and dilation must be at least 1")
+    require(node, pad_before >= 0 and pad_after >= 0 and extra >= 0, "padding must not be negative")
+    slack = pad_before + pad_after + extra - ((kernel - 1) * dilation + 1)
+    if isinstance(size, int):
+        require(node, size + slack >= 0, f"a window of {kernel} with dilation {dilation} does not fit size {size}")
+        return (size + slack) // stride + 1
+    if stride == 1:
+        return add_dims(size, slack + 1)
+    return f"({size}{slack:+d})//{stride}+1" if slack else f"{size}//{stride}+1"
+
+
+def broadcast_dims(node: Node, left: Dim, right: Dim) -> Dim:
+    """The size of a dimension under NumPy's broadcasting."""
+    if left == right or right == 1:
+        return left
+    if left == 1:
+        return right
+    if isinstance(left, int) and isinstance(right, int):
+        fail(node, f"sizes {left} and {right} do not broadcast")
+    if isinstance(left, int):
+        return left
+    if isinstance(right, int):
+        return right
+    return f"max({min(left, right)},{max(left, right)})"
+
+
+def broadcast_shapes(node: Node, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The shape that NumPy's broadcasting gives."""
+    rank = max(len(shape) for shape in shapes)
+    result: list[Dim] = [1] * rank
+    for shape in shapes:
+        offset = rank - len(shape)
+        for index, dim in enumerate(shape):
+            result[offset + index] = broadcast_dims(node, result[offset + index], dim)
+    return tuple(result)
+
+
+def same_type(node: Node) -> list[TensorType]:
+    """The output is like input 0."""
+    return [node.input(0).type]
