@@ -22,7 +22,9 @@ typedef struct nnacl_block {
 
 /* Sets the offsets (multiples of `alignment`, a power of two) so that no two blocks that live at the same step
  * overlap. Returns the size of the arena; *lower_bound gets the largest sum of sizes that live at one step, below
- * which no plan can go. `order` is scratch for `count` entries. */
+ * which no plan can go. Both count each size rounded up to the alignment. SIZE_MAX: more than can be addressed.
+ * `order` is scratch for 2 * count entries. Several orders of placement are tried and the best is kept; the same
+ * blocks give the same plan on every machine. */
 size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, int32_t *order, size_t *lower_bound);
 
 #define NNACL_MEMORY_ARENA 0    /* planned: an activation, a graph input or output */
@@ -32,7 +34,8 @@ size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, in
 typedef struct nnacl_plan_tensor {
     size_t size;    /* bytes */
     int32_t memory; /* NNACL_MEMORY_* */
-    int32_t block;  /* result: index of its block, -1 for a constant or a tensor that no node touches */
+    int32_t block;  /* result: index of its block; -1: not planned (a constant, or in no node and no graph input or
+                       output) */
     size_t offset;  /* result: bytes from the start of the arena */
 } nnacl_plan_tensor;
 
@@ -64,7 +67,11 @@ typedef struct nnacl_memory_request {
 /* Bytes of scratch that nnacl_memory_plan() needs. */
 size_t nnacl_memory_plan_scratch(int32_t n_tensors, int32_t n_nodes);
 
-/* Plans the memory of a graph whose nodes run in the given order. `scratch` is aligned for size_t. */
+/* Plans the memory of a graph whose nodes run in the given order. `scratch` is aligned for size_t.
+ *
+ * The first output of a view shares the block of its first input, unless that is a constant or a variable. So does the
+ * first output of an in-place op when both have the same size and nothing in that block is needed any more: neither by
+ * a later node, nor as a graph output, nor as another input of the same node under another shape. */
 void nnacl_memory_plan(nnacl_memory_request *request, void *scratch);
 
 #ifdef __cplusplus
