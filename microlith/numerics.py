@@ -1,4 +1,4 @@
-"""The rounding contracts: how an int32 accumulator becomes a narrow integer. Mirrors ``nnacl_kernels/common/requant.h``.
+"""The rounding contracts: how an int32 accumulator becomes a narrow integer (in C: ``common/requant.h``).
 
 Three contracts, each a number in the file format and a name in the graph:
 

@@ -70,6 +70,8 @@ class OpDef:
     outputs: tuple[str, ...] = ("y",)
     attrs: Mapping[str, Any] = field(default_factory=dict)
     """Attribute names with defaults; ``REQUIRED`` has none."""
+    lengths: Mapping[str, str] = field(default_factory=dict)
+    """Attributes that hold the length of another one (``{"rank": "shape"}``); ``complete_attrs`` sets them."""
     quant: QuantRule | None = None
     """None: the op has no integer form."""
     tolerance: Tolerance = EXACT
@@ -84,7 +86,7 @@ class OpDef:
         missing = [name for name, value in complete.items() if value is REQUIRED]
         if missing:
             raise KeyError(f"{self.name} needs attribute {missing}")
-        return complete
+        return {**complete, **{name: len(complete[of]) for name, of in self.lengths.items()}}
 
 
 class _Required:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ Arrays = Sequence[np.ndarray]
 MODE_CONSTANT, MODE_REFLECT, MODE_EDGE = 0, 1, 2
 """Values of the attribute ``mode`` of pad."""
 
+_SAME = QuantRule("same")
 _SAMPLE_DTYPES = (np.float32, np.int8, np.int16, np.int32, np.int64, np.bool_)
 
 
@@ -44,6 +46,7 @@ def _any_array(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 def _infer_reshape(node: Node) -> list[TensorType]:
     x, wanted = node.input(0), list(node.attrs["shape"])
     require(node, len(wanted) <= MAX_RANK, f"rank {len(wanted)} is above {MAX_RANK}")
+    require(node, node.attrs["rank"] == len(wanted), f"rank is {node.attrs['rank']}, shape has {len(wanted)} entries")
     shape: list[Dim] = []
     for index, dim in enumerate(wanted):
         if dim == 0:
@@ -264,6 +267,11 @@ def _sample_gather(rng: np.random.Generator) -> Sample:
 def _infer_expand(node: Node) -> list[TensorType]:
     x, wanted = node.input(0), tuple(node.attrs["shape"])
     require(node, len(x.shape) <= len(wanted) <= MAX_RANK, f"rank {len(x.shape)} does not expand to {len(wanted)}")
+    require(
+        node,
+        node.attrs["out_rank"] == len(wanted),
+        f"out_rank is {node.attrs['out_rank']}, shape has {len(wanted)} entries",
+    )
     offset = len(wanted) - len(x.shape)
     shape: list[Dim] = list(wanted)
     for index, dim in enumerate(x.shape):
@@ -328,9 +336,10 @@ def _move(
     attrs: Mapping[str, Any],
     doc: str,
     inputs: tuple[str, ...] = ("x",),
-    quant: QuantRule | None = QuantRule("same"),
+    quant: QuantRule | None = _SAME,
+    lengths: Mapping[str, str] = MappingProxyType({}),
 ) -> OpDef:
-    return OpDef(name, inputs, infer, reference, samples, attrs=attrs, quant=quant, doc=doc)
+    return OpDef(name, inputs, infer, reference, samples, attrs=attrs, lengths=lengths, quant=quant, doc=doc)
 
 
 register(
@@ -339,8 +348,9 @@ register(
         _infer_reshape,
         _reference_reshape,
         _sample_reshape,
-        {"shape": REQUIRED},
+        {"shape": REQUIRED, "rank": 0},
         "The same bytes under another shape; 0 copies a dimension, one -1 is inferred.",
+        lengths={"rank": "shape"},
     ),
     _move(
         "transpose",
@@ -391,8 +401,9 @@ register(
         _infer_expand,
         _reference_expand,
         _sample_expand,
-        {"shape": REQUIRED},
+        {"shape": REQUIRED, "out_rank": 0},
         "x repeated to a shape by NumPy's broadcasting.",
+        lengths={"out_rank": "shape"},
     ),
     _move(
         "cast",

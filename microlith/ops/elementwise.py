@@ -68,6 +68,13 @@ UNARY_FLOAT64: dict[str, Callable[[Array, Attrs], Array]] = {
 }
 """The real functions: float64 in and out, with the attributes of the op."""
 
+_UNARY_INTEGER: dict[str, Callable[[Array], Array]] = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "sign": np.sign,
+    "square": np.square,
+    "relu": lambda x: np.maximum(x, 0),
+}
 _UNARY_ATTRS: dict[str, dict[str, Any]] = {
     "gelu": {"alpha": 0.0},
     "hard_sigmoid": {"alpha": 0.2, "beta": 0.5},
@@ -75,7 +82,9 @@ _UNARY_ATTRS: dict[str, dict[str, Any]] = {
     "elu": {"alpha": 1.0},
     "clip": {"alpha": -math.inf, "beta": math.inf},
 }
-_EXACT_UNARY = set(["relu", "neg", "abs", "floor", "ceil", "round", "sqrt", "reciprocal", "sign", "square", "leaky_relu", "clip"])
+_EXACT_UNARY = frozenset(
+    ("relu", "neg", "abs", "floor", "ceil", "round", "sqrt", "reciprocal", "sign", "square", "leaky_relu", "clip")
+)
 _POSITIVE = {"log", "sqrt", "rsqrt", "reciprocal"}
 _UNARY_DOC = {
     "gelu": "x times the normal distribution function; exact when alpha is 0, the tanh form when 1.",
@@ -95,14 +104,13 @@ def _unary_reference(name: str) -> Callable[[Sequence[Array], Attrs], list[Array
         if x.dtype.kind == "f":
             with np.errstate(all="ignore"):
                 return [np.asarray(function(x.astype(np.float64), attrs)).astype(x.dtype)]
-        exact = {"neg": np.negative, "abs": np.abs, "sign": np.sign, "square": np.square, "relu": lambda v: v.clip(0)}
-        return [np.asarray(exact[name](x)).astype(x.dtype)]
+        return [np.asarray(_UNARY_INTEGER[name](x)).astype(x.dtype)]
 
     return reference
 
 
 def _infer_unary(node: Node) -> list[TensorType]:
-    integer = (DType.s32, DType.s64) if node.op in ("neg", "abs", "sign", "square", "relu") else ()
+    integer = (DType.s32, DType.s64) if node.op in _UNARY_INTEGER else ()
     quantized = (DType.s8, DType.s16) if node.input(0).quant is not None else ()
     require_dtype(node, node.input(0), DType.f32, DType.f16, DType.f64, *integer, *quantized)
     return same_type(node)

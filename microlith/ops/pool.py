@@ -60,7 +60,7 @@ def _infer(node: Node) -> list[TensorType]:
     return [TensorType(dtype, (batch, out_h, out_w, channels))]
 
 
-def _pool_windows(plane: np.ndarray, outside: float, x: np.ndarray, attrs: Attrs) -> np.ndarray:
+def _pool_windows(plane: np.ndarray, outside: float, attrs: Attrs) -> np.ndarray:
     """Windows [n, out_h, out_w, c, kernel_h, kernel_w] over ``plane``, which has its explicit padding already."""
     if attrs["kernel_h"] == 0:
         return plane.transpose(0, 3, 1, 2)[:, None, None]
@@ -89,7 +89,7 @@ def _reference_max(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     (x,) = inputs
     lowest = -np.inf if x.dtype == np.float32 else np.iinfo(x.dtype).min
     padded = np.pad(x, _explicit_padding(attrs), constant_values=lowest)
-    return [_clamp(_pool_windows(padded, lowest, x, attrs).max(axis=(4, 5)), attrs, x.dtype)]
+    return [_clamp(_pool_windows(padded, lowest, attrs).max(axis=(4, 5)), attrs, x.dtype)]
 
 
 def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
@@ -98,11 +98,11 @@ def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     integer = x.dtype != np.float32
     numbers = x.astype(np.int64) if integer else x.astype(np.float64)
     filler = attrs["x_zero"] if integer and attrs["count_include_pad"] else 0
-    total = _pool_windows(np.pad(numbers, padding, constant_values=filler), 0, x, attrs).sum(axis=(4, 5))
+    total = _pool_windows(np.pad(numbers, padding, constant_values=filler), 0, attrs).sum(axis=(4, 5))
     counted = np.pad(
         np.ones((1, *x.shape[1:3], 1), np.int64), padding, constant_values=1 if attrs["count_include_pad"] else 0
     )
-    count = np.maximum(_pool_windows(counted, 0, x, attrs).sum(axis=(4, 5)), 1)
+    count = np.maximum(_pool_windows(counted, 0, attrs).sum(axis=(4, 5)), 1)
     if integer:
         half = count // 2
         magnitude = (np.abs(total) + half) // count
