@@ -1,19 +1,27 @@
 /* Elementwise families. Each op is a row of its own; the ops of a family share a parameter struct.
  *
  * unary (x -> y, same shape): relu sigmoid tanh exp log sqrt rsqrt neg abs floor ceil round sin cos erf gelu
- *   softplus hard_sigmoid hard_swish silu reciprocal sign square (f32), leaky_relu (alpha), elu (alpha),
- *   clip (min = alpha, max = beta), relu s8 is a clip in the integers and lives in requantize.
- *   hard_sigmoid: clamp(alpha * x + beta, 0, 1). gelu: exact (erf) form when alpha is 0, tanh form when 1.
+ *   softplus hard_sigmoid hard_swish silu reciprocal sign square (f32; neg abs sign square also s32 and s64),
+ *   leaky_relu (alpha), elu (alpha), clip (min = alpha, max = beta), logical_not (b8). relu s8 is a clip in the
+ *   integers and lives in requantize. round: halves to even. NaN stays NaN. Integers wrap.
+ *   hard_sigmoid: clamp(alpha * x + beta, 0, 1). hard_swish: x * clamp(x + 3, 0, 6) / 6. gelu: exact (erf) form when
+ *   alpha is 0, tanh form when 1.
  * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs.
- * binary (a, b -> y, numpy broadcasting): add sub mul div max min pow squared_difference (f32; add sub mul max min
- *   also s32 and s64; add sub mul s8). prelu: a > 0 ? a : a * b.
+ * binary (a, b -> y, numpy broadcasting): add sub mul div max min pow squared_difference mod (f32; all but pow also
+ *   s32 and s64; add sub mul also s8; max min also s8 where a, b and y are quantized alike).
+ *   prelu (f32, s8): a > 0 ? a : a * b. mod has the sign of the divisor. Integers wrap; integer div truncates;
+ *   integer div and mod by 0 give 0. clamp_min and clamp_max apply to every f32 op of the family.
+ * compare (a, b -> y b8, broadcasting): equal not_equal less less_equal greater greater_equal (f32 s8 u8 s32 s64; equal
+ *   and not_equal also b8), logical_and logical_or logical_xor (b8; any byte but 0 is true).
+ * where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
  *
  * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):
  *   y = clamp(requant(requant((a - a_zero) << left_shift, a_mult, a_shift) +-
  *                     requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero)
  * s8 mul: y = clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero).
- * float-even: y = clamp(round_half_even(a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
- *   float32 (mul: the product).
+ * s8 prelu: y = clamp((a > a_zero ? requant(a - a_zero, a_mult, a_shift) : that of mul) + y_zero).
+ * float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
+ *   float32 (mul: the product; prelu: the one or the other).
  */
 #ifndef NNACL_ELEMENTWISE_H
 #define NNACL_ELEMENTWISE_H
@@ -31,6 +39,13 @@ typedef struct nnacl_unary_params {
     int32_t count;
 } nnacl_unary_params;
 
+typedef struct nnacl_lut_params {
+    /* shapes, derived */
+    int32_t count;
+} nnacl_lut_params;
+
+/* In the structs of the ops that broadcast, dimensions that step alike are merged, so that equal shapes have rank 1;
+ * strides are in elements, 0: repeated. In the last dimension every stride is 0 or 1. */
 typedef struct nnacl_binary_params {
     /* attributes */
     float clamp_min, clamp_max; /* f32 */
@@ -40,11 +55,25 @@ typedef struct nnacl_binary_params {
     float a_scale, b_scale, y_scale;
     int32_t q_min, q_max;
     int32_t rounding;
-    /* shapes, derived; dimensions that broadcast alike are merged, so that equal shapes have rank 1 */
+    /* shapes, derived */
     int32_t rank;
     int32_t dims[NNACL_MAX_RANK];
-    int32_t a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK]; /* in elements; 0: repeated */
+    int32_t a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
 } nnacl_binary_params;
+
+typedef struct nnacl_compare_params {
+    /* shapes, derived */
+    int32_t rank;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
+} nnacl_compare_params;
+
+typedef struct nnacl_where_params {
+    /* shapes, derived */
+    int32_t element_size, rank;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t condition_strides[NNACL_MAX_RANK], a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
+} nnacl_where_params;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,29 @@
+#include <math.h>
+
+#include "common/clamp.h"
+#include "elementwise/broadcast.h"
+#include "elementwise/elementwise.h"
+
+#define BINARY(op, expression)                                                                                         \
+    NNACL_BROADCAST_KERNEL(nnacl_##op##_f32_c, nnacl_binary_params, float, float,                                      \
+                           nnacl_clamp_f32(expression, p->clamp_min, p->clamp_max))
+
+/* The remainder with the sign of the divisor; 0 has the sign of the divisor as well. fmodf() is exact. */
+static inline float floor_mod(float a, float b) {
+    const float rest = fmodf(a, b);
+    if (rest == 0.0f) {
+        return copysignf(0.0f, b);
+    }
+    return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
+}
+
+BINARY(add, a + b)
+BINARY(sub, a - b)
+BINARY(mul, (a * b))
+BINARY(div, a / b)
+/* NaN in either operand is the result. */
+BINARY(max, a > b || a != a ? a : b)
+BINARY(min, a < b || a != a ? a : b)
+BINARY(squared_difference, (a - b) * (a - b))
+BINARY(mod, floor_mod(a, b))
+BINARY(prelu, a > 0.0f ? a : a * b)

@@ -1,0 +1,248 @@
+/* The plan halves of the elementwise ops. */
+#include "common/plan_check.h"
+#include "common/shape.h"
+#include "elementwise/elementwise.h"
+
+/* Sets of element types, as bits. */
+#define F32 (1u << NNACL_F32)
+#define S8 (1u << NNACL_S8)
+#define U8 (1u << NNACL_U8)
+#define B8 (1u << NNACL_B8)
+#define INTEGERS (1u << NNACL_S32 | 1u << NNACL_S64)
+
+#define LEAST_ELEMENTS_PER_PART 16384
+
+static bool is_one_of(int32_t dtype, uint32_t types) {
+    return dtype >= 0 && dtype < 32 && (types >> dtype & 1u) != 0;
+}
+
+/* Shape in, same shape out. */
+static const char *same_shape(const nnacl_tensor *in, int32_t n_in, int32_t inputs, nnacl_tensor *out, int32_t n_out,
+                              uint32_t types, int32_t *count) {
+    const char *message = nnacl_shape_check(in, n_in, inputs, inputs, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(is_one_of(in[0].dtype, types), "the op is not defined for the element type of its input");
+    *count = (int32_t)nnacl_element_count(&in[0]);
+    return nnacl_shape_set(&out[0], in[0].dtype, in[0].rank, in[0].dims);
+}
+
+static const char *resize_unary(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                                uint32_t types) {
+    nnacl_unary_params *p = params;
+    return same_shape(in, n_in, 1, out, n_out, types, &p->count);
+}
+
+static int32_t unary_parts(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return nnacl_shape_parts(((const nnacl_unary_params *)params)->count, LEAST_ELEMENTS_PER_PART);
+}
+
+static const char *lut_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_lut_params *p = params;
+    const char *message = same_shape(in, n_in, 2, out, n_out, S8, &p->count);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(nnacl_plan_is_vector(&in[1], NNACL_S8, 256), "the table must be s8 [256]");
+    return NULL;
+}
+
+static int32_t lut_parts(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return nnacl_shape_parts(((const nnacl_lut_params *)params)->count, LEAST_ELEMENTS_PER_PART);
+}
+
+/* Merged shapes of `count` operands; sets the output. `dims` and each row of strides have NNACL_MAX_RANK entries. */
+static const char *broadcast(const nnacl_tensor *const *operands, int32_t count, nnacl_tensor *out, int32_t dtype,
+                             int32_t *rank, int32_t *dims, int32_t *const *strides) {
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        dims[i] = 0;
+        for (int32_t t = 0; t < count; t++) {
+            strides[t][i] = 0;
+        }
+    }
+    const int32_t full = nnacl_shape_broadcast(operands, count, dims);
+    NNACL_REQUIRE(full >= 0, "the shapes of the inputs cannot be broadcast together");
+    const char *message = nnacl_shape_set(out, dtype, full, dims);
+    NNACL_REQUIRE(!message, message);
+    for (int32_t t = 0; t < count; t++) {
+        nnacl_shape_strides(operands[t], full, strides[t]);
+    }
+    *rank = nnacl_shape_merge(full, dims, strides, count);
+    return NULL;
+}
+
+static int32_t broadcast_parts(int32_t rank, const int32_t *dims) {
+    int64_t rows = 1;
+    for (int32_t i = 0; i < rank - 1; i++) {
+        rows *= dims[i];
+    }
+    const int32_t parts = nnacl_shape_parts(rows * dims[rank - 1], LEAST_ELEMENTS_PER_PART);
+    return rows <= 1 || parts < rows ? parts : (int32_t)rows;
+}
+
+static const char *check_pair(const nnacl_tensor *in, int32_t n_in, int32_t n_out, uint32_t types) {
+    const char *message = nnacl_shape_check(in, n_in, 2, 2, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(is_one_of(in[0].dtype, types), "the op is not defined for the element type of its inputs");
+    NNACL_REQUIRE(in[1].dtype == in[0].dtype, "the inputs differ in type");
+    return NULL;
+}
+
+static bool scale_ok(float scale) {
+    return scale > 0.0f && scale <= 3.4e38f;
+}
+
+static const char *check_quantized(const nnacl_binary_params *p) {
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->a_zero, NNACL_S8) && nnacl_plan_zero_ok(p->b_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                  "a zero point is outside -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
+                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "rounding is not a known contract");
+    if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+        NNACL_REQUIRE(scale_ok(p->a_scale) && scale_ok(p->b_scale) && scale_ok(p->y_scale),
+                      "a scale is not positive and finite");
+        return NULL;
+    }
+    NNACL_REQUIRE(p->left_shift >= 0 && p->left_shift <= 20, "left_shift is outside 0 .. 20");
+    NNACL_REQUIRE(nnacl_plan_requant_ok(p->a_mult, p->a_shift) && nnacl_plan_requant_ok(p->b_mult, p->b_shift) &&
+                      nnacl_plan_requant_ok(p->y_mult, p->y_shift),
+                  "a multiplier is negative or its shift outside -62 .. 30");
+    return NULL;
+}
+
+static const char *resize_binary(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                                 uint32_t types, bool scaled) {
+    nnacl_binary_params *p = params;
+    const char *message = check_pair(in, n_in, n_out, types);
+    NNACL_REQUIRE(!message, message);
+    if (in[0].dtype == NNACL_F32) {
+        NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min is not at most clamp_max");
+    }
+    if (in[0].dtype == NNACL_S8 && scaled) {
+        message = check_quantized(p);
+        NNACL_REQUIRE(!message, message);
+    }
+    const nnacl_tensor *const operands[] = {&in[0], &in[1]};
+    int32_t *const strides[] = {p->a_strides, p->b_strides};
+    return broadcast(operands, 2, &out[0], in[0].dtype, &p->rank, p->dims, strides);
+}
+
+static int32_t binary_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_binary_params *p = params;
+    (void)kernel;
+    return broadcast_parts(p->rank, p->dims);
+}
+
+static const char *resize_compare(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                                  uint32_t types) {
+    nnacl_compare_params *p = params;
+    const char *message = check_pair(in, n_in, n_out, types);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *const operands[] = {&in[0], &in[1]};
+    int32_t *const strides[] = {p->a_strides, p->b_strides};
+    return broadcast(operands, 2, &out[0], NNACL_B8, &p->rank, p->dims, strides);
+}
+
+static int32_t compare_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_compare_params *p = params;
+    (void)kernel;
+    return broadcast_parts(p->rank, p->dims);
+}
+
+static const char *where_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_where_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 3, 3, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(in[0].dtype == NNACL_B8, "the condition must be b8");
+    NNACL_REQUIRE(in[2].dtype == in[1].dtype, "the inputs a and b differ in type");
+    const nnacl_tensor *const operands[] = {&in[0], &in[1], &in[2]};
+    int32_t *const strides[] = {p->condition_strides, p->a_strides, p->b_strides};
+    p->element_size = (int32_t)nnacl_dtype_size(in[1].dtype);
+    return broadcast(operands, 3, &out[0], in[1].dtype, &p->rank, p->dims, strides);
+}
+
+static int32_t where_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_where_params *p = params;
+    (void)kernel;
+    return broadcast_parts(p->rank, p->dims);
+}
+
+#define OP(op, struct_name, sharing)                                                                                   \
+    const nnacl_op nnacl_##op##_op = {                                                                                 \
+        .name = #op,                                                                                                   \
+        .params_name = "nnacl_" #struct_name "_params",                                                                \
+        .header = "elementwise/elementwise.h",                                                                         \
+        .params_size = sizeof(nnacl_##struct_name##_params),                                                           \
+        .alias = sharing,                                                                                              \
+        .resize = op##_resize,                                                                                         \
+        .parts = struct_name##_parts,                                                                                  \
+    };
+
+#define RESIZE(op, function, ...)                                                                                      \
+    static const char *op##_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,              \
+                                   int32_t n_out) {                                                                    \
+        return function(params, in, n_in, out, n_out, __VA_ARGS__);                                                    \
+    }
+
+#define UNARY(op, types)                                                                                               \
+    RESIZE(op, resize_unary, types)                                                                                    \
+    OP(op, unary, NNACL_ALIAS_IN_PLACE)
+
+#define BINARY(op, types, scaled)                                                                                      \
+    RESIZE(op, resize_binary, types, scaled)                                                                           \
+    OP(op, binary, NNACL_ALIAS_IN_PLACE)
+
+#define COMPARE(op, types)                                                                                             \
+    RESIZE(op, resize_compare, types)                                                                                  \
+    OP(op, compare, NNACL_ALIAS_NONE)
+
+UNARY(relu, F32)
+UNARY(leaky_relu, F32)
+UNARY(elu, F32)
+UNARY(clip, F32)
+UNARY(sigmoid, F32)
+UNARY(tanh, F32)
+UNARY(exp, F32)
+UNARY(log, F32)
+UNARY(sqrt, F32)
+UNARY(rsqrt, F32)
+UNARY(neg, F32 | INTEGERS)
+UNARY(abs, F32 | INTEGERS)
+UNARY(square, F32 | INTEGERS)
+UNARY(sign, F32 | INTEGERS)
+UNARY(floor, F32)
+UNARY(ceil, F32)
+UNARY(round, F32)
+UNARY(sin, F32)
+UNARY(cos, F32)
+UNARY(erf, F32)
+UNARY(gelu, F32)
+UNARY(softplus, F32)
+UNARY(hard_sigmoid, F32)
+UNARY(hard_swish, F32)
+UNARY(silu, F32)
+UNARY(reciprocal, F32)
+UNARY(logical_not, B8)
+OP(lut, lut, NNACL_ALIAS_IN_PLACE)
+
+BINARY(add, F32 | S8 | INTEGERS, true)
+BINARY(sub, F32 | S8 | INTEGERS, true)
+BINARY(mul, F32 | S8 | INTEGERS, true)
+BINARY(div, F32 | INTEGERS, false)
+BINARY(max, F32 | S8 | INTEGERS, false)
+BINARY(min, F32 | S8 | INTEGERS, false)
+BINARY(pow, F32, false)
+BINARY(squared_difference, F32 | INTEGERS, false)
+BINARY(mod, F32 | INTEGERS, false)
+BINARY(prelu, F32 | S8, true)
+
+COMPARE(equal, F32 | S8 | U8 | B8 | INTEGERS)
+COMPARE(not_equal, F32 | S8 | U8 | B8 | INTEGERS)
+COMPARE(less, F32 | S8 | U8 | INTEGERS)
+COMPARE(less_equal, F32 | S8 | U8 | INTEGERS)
+COMPARE(greater, F32 | S8 | U8 | INTEGERS)
+COMPARE(greater_equal, F32 | S8 | U8 | INTEGERS)
+COMPARE(logical_and, B8)
+COMPARE(logical_or, B8)
+COMPARE(logical_xor, B8)
+OP(where, where, NNACL_ALIAS_NONE)
