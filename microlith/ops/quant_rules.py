@@ -169,9 +169,11 @@ def materialize_mul(node: Node, contract: str) -> Materialized:
     return attrs, {}
 
 
-def materialize_extreme(node: Node, contract: str) -> Materialized:
-    """For max and min, whose operands and result share one quantization."""
-    return output_range(node, contract), {}
+def materialize_prelu(node: Node, contract: str) -> Materialized:
+    """For prelu: one factor for positive elements, one for products."""
+    attrs, constants = materialize_mul(node, contract)
+    a_scale, b_scale, y_scale = attrs["a_scale"], attrs["b_scale"], attrs["y_scale"]
+    return {**attrs, **_factor("a_", a_scale / y_scale), **_factor("y_", a_scale * b_scale / y_scale)}, constants
 
 
 def materialize_softmax(node: Node, contract: str) -> Materialized:
