@@ -58,6 +58,16 @@ class Target:
         return self.system == "bare-metal"
 
     @property
+    def flash_bytes(self) -> int | None:
+        """Flash for code and constants; None when there is no limit to speak of."""
+        return self.board.flash.length if self.board else None
+
+    @property
+    def ram_bytes(self) -> int | None:
+        """RAM for arena, stack and variables; None when there is no limit to speak of."""
+        return self.board.ram.length if self.board else None
+
+    @property
     def compiler(self) -> str:
         return f"{self.tool_prefix}gcc"
 

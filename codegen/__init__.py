@@ -1,0 +1,5 @@
+"""Prints a model as a standalone C project for one target, and builds and runs such projects."""
+
+from .project import Report, generate
+
+__all__ = ["Report", "generate"]

@@ -1,0 +1,209 @@
+"""Texts of a project's files, and the folder that they are written to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import jinja2
+
+from .. import templates
+from ..errors import OutputError
+from ..version import __version__
+from . import closure, literals
+from .view import LayerView, ModelView
+
+MANIFEST = "manifest.json"
+GENERATOR = "microlith"
+BUILD_FOLDERS = ("build", "build-cmake")
+"""Left out when a folder is held against its manifest."""
+
+
+def _environment() -> jinja2.Environment:
+    (folder,) = list(templates.__path__)[:1]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["hex"] = lambda value: f"0x{value:08X}"
+    return environment
+
+
+def render(view: ModelView, *, opt: str) -> dict[str, str]:
+    """The text of every file of a project but report and manifest, by path."""
+    kernels = closure.kernel_files(view.sources, view.headers)
+    kernel_sources = [f"kernels/{path}" for path in kernels if path.endswith(".c")]
+    target = view.target
+    platform = {"main/platform.h": "main/platform.h.j2", "main/print.h": "main/print.h.j2"}
+    if target.is_bare_metal:
+        for name in ("startup.c", "semihosting.c", "semihosting.h", "platform_cortex_m.c", "link.ld"):
+            platform[f"platform/{name}"] = f"cortex_m/{name}.j2"
+    else:
+        platform["main/platform_hosted.c"] = "main/platform_hosted.c.j2"
+    files = {
+        f"{view.name}.h": "model.h.j2",
+        f"{view.name}.c": "model.c.j2",
+        f"{view.name}_weights.h": "weights.h.j2",
+        f"{view.name}_weights.c": "weights.c.j2",
+        "main/selftest.c": "main/selftest.c.j2",
+        "main/selftest_data.h": "main/selftest_data.h.j2",
+        "main/runner.c": "main/runner.c.j2",
+        **platform,
+        "Makefile": "Makefile.j2",
+        "CMakeLists.txt": "CMakeLists.txt.j2",
+        "README.md": "README.md.j2",
+    }
+    emulator = target.emulator()
+    if target.tool_prefix:
+        files["toolchain.cmake"] = "toolchain.cmake.j2"
+    context = {
+        "m": view,
+        "version": __version__,
+        "opt": opt,
+        "board": target.board,
+        "cross": bool(target.tool_prefix),
+        "processor": "arm" if not target.name.startswith("arm64") else "aarch64",
+        "emulator": " ".join(emulator),
+        "emulator_words": emulator,
+        "kernel_sources": kernel_sources,
+        "platform_sources": sorted(path for path in platform if path.endswith(".c")),
+        "struct_sizes": _struct_sizes(view),
+        "params_sum": _sum([f"sizeof {layer.params.symbol}" for layer in view.layers if layer.params]),
+        "weights_sum": _sum([f"sizeof {constant.symbol}" for constant in view.constants if constant.nbytes]),
+        "weights_need_math": _need_math(line for constant in view.constants for line in constant.lines),
+        "data_needs_math": _need_math(
+            line for sample in view.samples for lines in (*sample.inputs, *sample.outputs) for line in lines
+        ),
+        "output_kinds": {
+            "exact": any(tensor.c_type not in ("float", "double") for tensor in view.outputs),
+            "floats": sorted({tensor.c_type for tensor in view.outputs} & {"float", "double"}),
+        },
+        "workspace": _workspace,
+    }
+    environment = _environment()
+    texts = {path: environment.get_template(template).render(context) for path, template in files.items()}
+    texts.update({f"kernels/{path}": text for path, text in kernels.items()})
+    return dict(sorted(texts.items()))
+
+
+def _struct_sizes(view: ModelView) -> list[tuple[str, int]]:
+    used = {(layer.params.c_type, layer.params.size) for layer in view.layers if layer.params}
+    return sorted(used)
+
+
+def _sum(terms: list[str]) -> list[str]:
+    """Terms joined by ``+``, in lines."""
+    return [
+        line.strip() for line in literals.wrap([f"+ {term}" if number else term for number, term in enumerate(terms)])
+    ]
+
+
+def _need_math(lines: Iterable[str]) -> bool:
+    return any(literals.needs_math(line) for line in lines)
+
+
+def _workspace(layer: LayerView) -> str:
+    return f"WORKSPACE(arena + {layer.workspace_offset}, {layer.workspace})" if layer.workspace else "NO_WORKSPACE"
+
+
+def manifest(files: Mapping[str, bytes]) -> bytes:
+    """The manifest of some files: the SHA-256 of each."""
+    content = {
+        "generator": GENERATOR,
+        "version": __version__,
+        "files": {path: hashlib.sha256(data).hexdigest() for path, data in sorted(files.items())},
+    }
+    return (json.dumps(content, indent=2) + "\n").encode()
+
+
+def write_project(files: Mapping[str, bytes], folder: Path, *, force: bool = False) -> None:
+    """Writes a project with its manifest in one step: to a temporary folder beside it, then renamed.
+
+    A folder that exists is replaced only if it is empty, or holds a generated project and nothing else. Raises
+    OutputError otherwise, and when it cannot be written; the folder is then as it was.
+    """
+    folder = Path(os.path.abspath(folder))
+    if not force:
+        _check_replaceable(folder)
+    temporary = None
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        temporary.chmod(0o755)
+        for path, data in {**files, MANIFEST: manifest(files)}.items():
+            target = temporary / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        _replace(temporary, folder)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write the project: {error.strerror or error}",
+            where=str(folder),
+            hint="choose a writable folder with --output",
+        ) from error
+    finally:
+        if temporary is not None and temporary.exists():
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace(new: Path, folder: Path) -> None:
+    if not folder.exists():
+        new.rename(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+    folder.rename(old / folder.name)
+    try:
+        new.rename(folder)
+    except OSError:
+        (old / folder.name).rename(folder)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raises OutputError when replacing the folder would destroy anything that was not generated."""
+    hint = "choose another folder, or remove this one"
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputError("is not a folder", where=str(folder), hint=hint)
+    present = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if not path.is_dir() and path.relative_to(folder).parts[0] not in BUILD_FOLDERS
+    }
+    if not present:
+        return
+    known = _read_manifest(folder)
+    if known is None:
+        raise OutputError("the folder is not empty and holds no generated project", where=str(folder), hint=hint)
+    foreign = sorted(present - set(known) - {MANIFEST})
+    if foreign:
+        raise OutputError(
+            f"the folder also holds '{foreign[0]}', which was not generated", where=str(folder), hint=hint
+        )
+    for path, digest in known.items():
+        file = folder / path
+        if file.exists() and hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+            raise OutputError(f"'{path}' was changed since it was generated", where=str(folder), hint=hint)
+
+
+def _read_manifest(folder: Path) -> dict[str, str] | None:
+    try:
+        content = json.loads((folder / MANIFEST).read_bytes())
+        files = content["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if content.get("generator") != GENERATOR or not isinstance(files, dict):
+        return None
+    return files

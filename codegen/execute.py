@@ -1,0 +1,222 @@
+"""Building generated projects, and running them here or in an emulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import targets
+from ..dtypes import DType
+from ..errors import InputError, ModelFormatError, ToolError
+from ..targets import Target
+from .project import REPORT
+
+_OUTPUT_LINES = 12
+"""Of a failed tool, in messages."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Bytes of a program: ``code`` (with read-only data other than the model's constants), initialised and zeroed RAM."""
+
+    code: int
+    constants: int
+    data: int
+    bss: int
+
+    @property
+    def flash(self) -> int:
+        """Everything that stands in flash, the image of ``data`` included."""
+        return self.code + self.constants + self.data
+
+    @property
+    def ram(self) -> int:
+        """Static RAM, the arena and (on boards) the stack included."""
+        return self.data + self.bss
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run over some samples gave. ``outputs``: by name, stacked along a new first axis."""
+
+    outputs: Mapping[str, np.ndarray]
+    nanoseconds: int | None
+    """Of the fastest inference; None on boards."""
+    instructions: int | None
+    """Of the inference with the fewest, as the emulator counts; None where nobody counts."""
+    stack: int | None
+    """Bytes at the deepest point of an inference; None where it cannot be measured."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A generated project on disk."""
+
+    folder: Path
+    target: Target
+    report: Mapping[str, Any]
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Project:
+        """Raises ModelFormatError when the folder holds no generated project."""
+        path = Path(folder).resolve()
+        try:
+            report = json.loads((path / REPORT).read_bytes())
+            return cls(path, targets.get(report["target"]), report)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelFormatError(
+                "is no generated project",
+                where=str(folder),
+                hint="write one with: microlith codegen MODEL --target T -o DIR",
+            ) from error
+
+    @property
+    def name(self) -> str:
+        return str(self.report["name"])
+
+    def program(self, program: str) -> Path:
+        """The path of ``selftest`` or ``runner`` once it is built."""
+        suffix = ".elf" if self.target.is_bare_metal else ""
+        return self.folder / "build" / (program + suffix)
+
+
+def missing_tools(target: Target, compiler: str | None = None) -> list[str]:
+    """The programs that building and running for a target needs and that this machine lacks."""
+    needed = ["make", compiler or target.compiler, *target.emulator()[:1]]
+    return [tool for tool in needed if shutil.which(tool) is None]
+
+
+def require_tools(target: Target, compiler: str | None = None) -> None:
+    """Raises ToolError when a program is missing."""
+    missing = missing_tools(target, compiler)
+    if missing:
+        raise ToolError(
+            f"'{missing[0]}' is not installed",
+            where=f"target {target.name}",
+            hint=f"on Debian or Ubuntu: apt-get install {' '.join(dict.fromkeys(('make', *target.packages)))}",
+        )
+
+
+def build(
+    project: Project, *, compiler: str | None = None, jobs: int = 2, variables: Mapping[str, str] | None = None
+) -> None:
+    """Compiles with make. ``variables`` go to make as they are (``WARNINGS``, ``OPT``, ...). Raises ToolError."""
+    require_tools(project.target, compiler)
+    settings = {"CC": compiler} if compiler else {}
+    settings.update(variables or {})
+    command = [
+        "make",
+        "-s",
+        f"-j{jobs}",
+        "-C",
+        str(project.folder),
+        *(f"{key}={text}" for key, text in settings.items()),
+    ]
+    _run(command, f"building {project.name} for {project.target.name}", timeout=1800)
+
+
+def selftest(project: Project, *, timeout: float = 600) -> str:
+    """Runs the self-test; returns what it printed. Raises ToolError when it fails."""
+    command = [*project.target.emulator(), str(project.program("selftest"))]
+    return _run(command, f"the self-test of {project.name} on {project.target.name}", timeout=timeout)
+
+
+def run(project: Project, samples: Sequence[Mapping[str, np.ndarray]], *, timeout: float = 1800) -> RunResult:
+    """Runs built code over some samples (arrays by input name). Raises ToolError, InputError."""
+    with tempfile.TemporaryDirectory(prefix="microlith-run-") as folder:
+        work = Path(folder)
+        (work / "in.bin").write_bytes(b"".join(_encode(project, sample) for sample in samples))
+        arguments = ["in.bin", "out.bin"]
+        program = str(project.program("runner"))
+        if project.target.is_bare_metal:
+            command = [*project.target.emulator(["runner", *arguments]), program]
+        else:
+            command = [*project.target.emulator(), program, *arguments]
+        text = _run(command, f"{project.name} on {project.target.name}", cwd=work, timeout=timeout)
+        outputs = _decode(project, (work / "out.bin").read_bytes(), len(samples))
+    figures = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+    def figure(name: str) -> int | None:
+        return int(figures[name]) if name in figures else None
+
+    return RunResult(outputs, figure("ns"), figure("instructions"), figure("stack") or None)
+
+
+def _encode(project: Project, sample: Mapping[str, np.ndarray]) -> bytes:
+    parts = []
+    for tensor in project.report["inputs"]:
+        name, shape, dtype = tensor["name"], tuple(tensor["shape"]), DType[tensor["dtype"]].numpy
+        if name not in sample:
+            raise InputError(f"input '{name}' is missing", hint=f"given: {', '.join(sample) or 'none'}")
+        array = np.asarray(sample[name])
+        if array.shape != shape or array.dtype != dtype:
+            raise InputError(
+                f"input '{name}' is {array.dtype}{list(array.shape)}, the model wants {dtype}{list(shape)}"
+            )
+        parts.append(np.ascontiguousarray(array).tobytes())
+    return b"".join(parts)
+
+
+def _decode(project: Project, data: bytes, count: int) -> dict[str, np.ndarray]:
+    fields = [
+        (str(index), DType[tensor["dtype"]].numpy, tuple(tensor["shape"]))
+        for index, tensor in enumerate(project.report["outputs"])
+    ]
+    records = np.frombuffer(data, np.dtype(fields))
+    if len(records) != count:
+        raise ToolError(f"{len(records)} results came back for {count} samples", where=project.name)
+    return {
+        tensor["name"]: np.ascontiguousarray(records[str(index)])
+        for index, tensor in enumerate(project.report["outputs"])
+    }
+
+
+def measure_size(project: Project) -> Size:
+    """The size of the built runner: the model, and about 2 KB of platform on boards (a C library on hosted systems)."""
+    tool = f"{project.target.tool_prefix}size"
+    if shutil.which(tool) is None:
+        raise ToolError(f"'{tool}' is not installed", hint="it comes with the compiler (Debian: binutils)")
+    text = _run([tool, "-A", str(project.program("runner"))], "measuring the size", timeout=60)
+    sections: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0].startswith(".") and words[1].isdigit():
+            sections[words[0]] = int(words[1])
+    data = sections.get(".data", 0)
+    bss = sections.get(".bss", 0) + sections.get(".stack", 0)
+    loaded = (".vectors", ".text", ".rodata", ".init", ".fini", ".eh_frame", ".ARM.extab", ".ARM.exidx")
+    constants = int(project.report["weight_bytes"])
+    code = sum(sections.get(name, 0) for name in loaded) - constants
+    return Size(code=code, constants=constants, data=data, bss=bss)
+
+
+def _run(command: Sequence[str], what: str, *, cwd: Path | None = None, timeout: float) -> str:
+    """Standard output and error of a command that succeeded. Raises ToolError otherwise."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise ToolError(f"'{command[0]}' cannot be started", where=what, hint="build the project first") from error
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(f"took longer than {timeout:.0f} s and was stopped", where=what) from error
+    text = done.stdout.decode(errors="replace")
+    if done.returncode != 0:
+        tail = "\n  ".join(text.strip().splitlines()[-_OUTPUT_LINES:])
+        raise ToolError(f"'{Path(command[0]).name}' failed with status {done.returncode}:\n  {tail}", where=what)
+    return text

@@ -1,0 +1,45 @@
+"""C identifiers made of the names in a model, which may hold anything."""
+
+from __future__ import annotations
+
+import re
+
+_KEYWORDS = frozenset(
+    """auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    asm typeof bool true false class new delete this template try catch throw public private protected virtual
+    namespace using operator friend explicit export mutable typename main""".split()
+)
+_LONGEST = 40
+
+
+def identifier(text: str, *, fallback: str = "model") -> str:
+    """A lower-case C identifier that resembles ``text``, safe in C and C++; ``fallback`` when nothing is left of it."""
+    words = re.sub(r"[^0-9A-Za-z]+", "_", text).strip("_").lower()
+    words = words[:_LONGEST].rstrip("_")
+    if not words:
+        return fallback
+    if words[0].isdigit() or words in _KEYWORDS or words.startswith("nnacl"):
+        return f"{fallback}_{words}"
+    return words
+
+
+class UniqueNames:
+    """Hands out names, each once: ``x``, ``x_2``, ``x_3``, ..."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def take(self, base: str) -> str:
+        """``base``, with a number behind it if it has been taken."""
+        name, number = base, 2
+        while name in self._taken:
+            name, number = f"{base}_{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+def comment(text: str) -> str:
+    """``text`` so that it can stand in a C comment or a string literal: printable ASCII, no comment marks or quotes."""
+    plain = "".join(character if " " <= character <= "~" else "?" for character in text)
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace('"', "'").replace("??", "? ?")

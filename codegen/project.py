@@ -1,0 +1,179 @@
+"""From a model to a folder of C."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import modelfile, targets
+from ..dtypes import DType
+from ..errors import InputError, ShapeError, UnsupportedError
+from ..evaluate import evaluate
+from ..ir import Graph, Value
+from ..lower import lower
+from ..version import __version__
+from . import emit
+from .names import identifier
+from .view import ModelView, build_view, sample_view
+
+REPORT = "report.json"
+_OPTIMIZE = {"speed": "-O2", "size": "-Os"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a generated project costs. Sizes are in bytes; ``flash_bytes`` leaves out the code, which the compiler decides."""
+
+    name: str
+    target: str
+    layers: int
+    macs: int
+    arena_bytes: int
+    arena_lower_bound: int
+    workspace_bytes: int
+    """The largest workspace of a layer; part of the arena."""
+    stack_bytes: int
+    weight_bytes: int
+    params_bytes: int
+    inputs: tuple[Mapping[str, Any], ...]
+    outputs: tuple[Mapping[str, Any], ...]
+    layer_table: tuple[Mapping[str, Any], ...]
+    files: tuple[str, ...]
+
+    @property
+    def flash_bytes(self) -> int:
+        return self.weight_bytes + self.params_bytes
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"generator": f"microlith {__version__}", **dataclasses.asdict(self)}
+
+
+def generate(
+    model: str | os.PathLike[str] | Graph,
+    target: str,
+    output: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    samples: Sequence[Mapping[str, np.ndarray]] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    optimize: Literal["speed", "size"] = "speed",
+    force: bool = False,
+) -> Report:
+    """Writes a standalone C project that runs a model on a target.
+
+    ``model`` is a finished graph or the path of a .lith file, ``target`` a name of ``targets.py``. ``name`` becomes the
+    prefix of files and C names (default: the name of the file or graph). ``samples`` are inputs for the self-test, each
+    by name; without them one is drawn. ``sizes`` gives the sizes of symbolic dimensions. ``force`` replaces a folder
+    whatever it holds.
+
+    The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
+    too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
+    """
+    row = targets.get(target)
+    graph = model if isinstance(model, Graph) else modelfile.load(os.fspath(model))
+    title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
+    _check_shapes(graph, sizes or {}, title)
+    try:
+        program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment)
+    except UnsupportedError as error:
+        raise UnsupportedError(error.items, where=f"{title} on {target}") from error
+    view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract)
+    chosen = list(samples) if samples is not None else [draw_sample(graph, sizes or {})]
+    stored = []
+    for sample in chosen:
+        inputs = _checked(graph, sample)
+        stored.append(sample_view(view, program, inputs, evaluate(graph, inputs)))
+    view = dataclasses.replace(view, samples=tuple(stored))
+
+    files = {path: text.encode() for path, text in emit.render(view, opt=_OPTIMIZE[optimize]).items()}
+    report = _report(view, [*files, REPORT])
+    files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
+    emit.write_project(files, Path(output), force=force)
+    return report
+
+
+def _check_shapes(graph: Graph, sizes: Mapping[str, int], where: str) -> None:
+    if not graph.inputs:
+        raise ShapeError("the model has no inputs", where=where, hint="a constant needs no inference")
+    for value in graph.inputs:
+        missing = [dim for dim in value.shape if isinstance(dim, str) and dim not in sizes]
+        if missing:
+            raise ShapeError(
+                f"dimension '{missing[0]}' of input '{value.name}' {value.type} has no size",
+                where=where,
+                hint="generated code has fixed shapes; give them at conversion, e.g. "
+                f"--input {value.name}:{','.join(str(dim) if isinstance(dim, int) else '1' for dim in value.shape)}",
+            )
+
+
+def _checked(graph: Graph, sample: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    missing = [value.name for value in graph.inputs if value.name not in sample]
+    if missing:
+        raise InputError(f"the sample has no input '{missing[0]}'", hint=f"given: {', '.join(sample) or 'none'}")
+    return {value.name: np.asarray(sample[value.name]) for value in graph.inputs}
+
+
+def draw_sample(graph: Graph, sizes: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
+    """A random input: narrow integers over their whole range, wide ones from 0 to 9 (they are mostly indices), floats
+    normally distributed."""
+    generator = np.random.default_rng(seed)
+    return {value.name: _draw(value, sizes, generator) for value in graph.inputs}
+
+
+def _draw(value: Value, sizes: Mapping[str, int], generator: np.random.Generator) -> np.ndarray:
+    shape = tuple(dim if isinstance(dim, int) else sizes[dim] for dim in value.shape)
+    dtype = value.dtype
+    if dtype.is_float:
+        return generator.standard_normal(shape).astype(dtype.numpy)
+    if dtype is DType.b8:
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if dtype.size <= 2:
+        info = np.iinfo(dtype.numpy)
+        return generator.integers(info.min, info.max + 1, shape).astype(dtype.numpy)
+    return generator.integers(0, 10, shape).astype(dtype.numpy)
+
+
+def _report(view: ModelView, files: list[str]) -> Report:
+    def tensors(views: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
+        return tuple(
+            {"name": tensor.key, "dtype": tensor.dtype.name, "shape": list(tensor.type.static_shape)}
+            for tensor in views
+        )
+
+    return Report(
+        name=view.name,
+        target=view.target.name,
+        layers=len(view.layers),
+        macs=view.macs,
+        arena_bytes=view.arena_size,
+        arena_lower_bound=view.arena_lower_bound,
+        workspace_bytes=view.largest_workspace,
+        stack_bytes=view.stack_size,
+        weight_bytes=view.weights_size,
+        params_bytes=view.params_size,
+        inputs=tensors(view.inputs),
+        outputs=tensors(view.outputs),
+        layer_table=tuple(
+            {
+                "index": layer.index,
+                "op": layer.op,
+                "name": layer.name,
+                "kernel": None if layer.elided else layer.kernel,
+                "isa": None if layer.elided else layer.isa,
+                "outputs": list(layer.output_types),
+                "macs": layer.macs,
+                "constant_bytes": layer.constant_bytes,
+                "workspace_bytes": layer.workspace,
+            }
+            for layer in view.layers
+        ),
+        files=tuple(sorted(files)),
+    )

@@ -1,0 +1,361 @@
+"""What the templates may print: every value computed, every name chosen, every line of numbers laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import ops
+from ..dtypes import DType
+from ..errors import TargetError
+from ..ir import TensorType
+from ..lower import Call, Program, ProgramTensor
+from ..nnacl_kernels import catalogue
+from ..targets import Target
+from . import literals
+from .names import UniqueNames, comment, identifier
+
+STACK_BASE = 1024
+"""Bytes of stack that a run may use beside the pointer arrays of its widest call; the self-test measures it on boards."""
+
+
+@dataclass(frozen=True)
+class TensorView:
+    """An input or output of the model."""
+
+    index: int
+    name: str
+    """As in the model, fit for a comment or a string literal."""
+    key: str
+    """As in the model, unchanged; for the report."""
+    macro: str
+    c_type: str
+    dtype: DType
+    type: TensorType
+    count: int
+    nbytes: int
+    address: str
+    """A C expression over ``instance->arena``; ``NULL`` for an input that the model does not use."""
+    end: int
+    """Bytes from the start of the arena to its end; 0 outside of the arena."""
+    quant: str
+    """For people: ``"real = 0.5 * (q - 3)"``; empty without quantization."""
+    scale: str
+    zero_point: str
+
+
+@dataclass(frozen=True)
+class ConstantView:
+    """An array in the weights file."""
+
+    symbol: str
+    c_type: str
+    count: int
+    nbytes: int
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ParamsView:
+    """A parameter struct."""
+
+    symbol: str
+    c_type: str
+    size: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LayerView:
+    """One call, or a view that needs none."""
+
+    index: int
+    op: str
+    name: str
+    title: tuple[str, ...]
+    kernel: str
+    isa: str
+    params: ParamsView | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    workspace: int
+    workspace_offset: int
+    macs: int
+    constant_bytes: int
+    output_types: tuple[str, ...]
+    elided: bool
+
+
+@dataclass(frozen=True)
+class SampleView:
+    """One stored input with its expected output: for each tensor the lines of an initialiser."""
+
+    inputs: tuple[tuple[str, ...], ...]
+    outputs: tuple[tuple[str, ...], ...]
+    tolerances: tuple[str, ...]
+    """For each output the largest difference that is right, as a C literal; 0 for integers."""
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """A generated project."""
+
+    name: str
+    upper: str
+    title: str
+    contract: str
+    target: Target
+    inputs: tuple[TensorView, ...]
+    outputs: tuple[TensorView, ...]
+    layers: tuple[LayerView, ...]
+    constants: tuple[ConstantView, ...]
+    arena_size: int
+    arena_lower_bound: int
+    weights_size: int
+    params_size: int
+    stack_size: int
+    macs: int
+    headers: tuple[str, ...]
+    kernels: tuple[str, ...]
+    sources: tuple[str, ...]
+    """Kernel sources, paths inside ``kernels/``."""
+    samples: tuple[SampleView, ...] = ()
+    needs_math: bool = False
+    largest_workspace: int = field(default=0)
+
+    @property
+    def program_stack(self) -> int:
+        """Bytes of stack of the self-test and the runner on a board."""
+        return 2 * self.stack_size + 4096
+
+
+@dataclass
+class _Constants:
+    """The constant arrays in order of first use, equal ones once."""
+
+    prefix: str
+    alignment: int
+    names: UniqueNames
+    views: list[ConstantView] = field(default_factory=list)
+    _symbols: dict[object, str] = field(default_factory=dict)
+
+    def symbol(self, tensor: ProgramTensor, packed: bytes | None, base: str, title: str) -> tuple[str, int]:
+        """The name of the array that holds a constant, and its bytes if this is its first use (else 0)."""
+        assert tensor.data is not None
+        content = tensor.data.tobytes() if packed is None else packed
+        dtype = tensor.type.dtype
+        key = (content, dtype if packed is None else "packed")
+        if key in self._symbols:
+            return self._symbols[key], 0
+        symbol = self.names.take(f"{self.prefix}_{base}")
+        self._symbols[key] = symbol
+        self.views.append(_constant(symbol, tensor, packed, title))
+        return symbol, len(content)
+
+
+def _constant(symbol: str, tensor: ProgramTensor, packed: bytes | None, title: str) -> ConstantView:
+    dtype = tensor.type.dtype
+    assert tensor.data is not None
+    array = np.asarray(tensor.data)
+    if packed is not None:
+        dtype = dtype if len(packed) % dtype.size == 0 else DType.u8
+        array = np.frombuffer(packed, dtype.numpy)
+        if dtype.is_float and not np.isfinite(array).all():
+            dtype, array = DType.u32, np.frombuffer(packed, np.uint32)
+        title += ", packed for its kernel"
+    return ConstantView(
+        symbol=symbol,
+        c_type=dtype.c_name,
+        count=max(1, array.size),
+        nbytes=array.nbytes,
+        title=title,
+        lines=tuple(literals.array_lines(array, dtype)),
+    )
+
+
+def build_view(program: Program, target: Target, *, name: str, title: str, contract: str) -> ModelView:
+    """Everything about a project but its files' texts. Raises TargetError when the target's memory cannot hold it."""
+    constants = _Constants(name, target.alignment, UniqueNames())
+    layers = tuple(_layer(index, call, program, constants) for index, call in enumerate(program.calls))
+    inputs = _io(program, program.inputs, "input", constants)
+    outputs = _io(program, program.outputs, "output", constants)
+    params = [layer.params for layer in layers if layer.params is not None]
+    used = [call for call in program.calls if not call.elided]
+    widest = max((len(call.inputs) + len(call.outputs) for call in used), default=0)
+    view = ModelView(
+        name=name,
+        upper=name.upper(),
+        title=comment(title),
+        contract=contract,
+        target=target,
+        inputs=inputs,
+        outputs=outputs,
+        layers=layers,
+        constants=tuple(constants.views),
+        arena_size=program.arena_size,
+        arena_lower_bound=program.arena_lower_bound,
+        weights_size=sum(constant.nbytes for constant in constants.views),
+        params_size=sum(struct.size for struct in params),
+        stack_size=STACK_BASE + 8 * widest,
+        macs=program.macs,
+        headers=tuple(sorted({catalogue.ops()[call.node.op].header for call in used})),
+        kernels=tuple(sorted({call.kernel.symbol for call in used})),
+        sources=tuple(sorted({call.kernel.file for call in used})),
+        needs_math=any(literals.needs_math(line) for struct in params for line in struct.lines),
+        largest_workspace=max((call.workspace for call in used), default=0),
+    )
+    _check_memory(view)
+    return view
+
+
+def _check_memory(view: ModelView) -> None:
+    """What is certain before compiling; the linker has the last word."""
+    board = view.target.board
+    if board is None:
+        return
+    flash = view.weights_size + view.params_size
+    ram = view.arena_size + view.stack_size
+    for what, need, room in (("flash", flash, board.flash.length), ("RAM", ram, board.ram.length)):
+        if need > room:
+            raise TargetError(
+                f"the model needs at least {need:,} bytes of {what}; {view.target.title} on {board.machine} has {room:,}",
+                where=view.title,
+                hint="quantize the model to int8, shrink its input, or choose a target with more memory",
+            )
+
+
+def _layer(index: int, call: Call, program: Program, constants: _Constants) -> LayerView:
+    node = call.node
+    roles = ops.get(node.op).inputs
+    arguments, constant_bytes = [], 0
+    if not call.elided:
+        for position, tensor_index in enumerate(call.inputs):
+            if tensor_index is None:
+                arguments.append("NULL")
+                continue
+            tensor = program.tensors[tensor_index]
+            if tensor.data is None:
+                arguments.append(_address(tensor))
+                continue
+            role = _role(roles, position)
+            label = f'layer {index} {node.op}: {role} {tensor.type} "{comment(tensor.name)}"'
+            symbol, nbytes = constants.symbol(tensor, call.packed.get(position), f"l{index}_{role}", label)
+            arguments.append(symbol)
+            constant_bytes += nbytes
+    return LayerView(
+        index=index,
+        op=node.op,
+        name=comment(node.name),
+        title=tuple(_title(index, call, program)),
+        kernel=call.kernel.symbol,
+        isa=call.kernel.isa,
+        params=None if call.elided else _params(index, call),
+        inputs=tuple(arguments),
+        outputs=tuple(_address(program.tensors[output]) for output in call.outputs),
+        workspace=call.workspace,
+        workspace_offset=call.workspace_offset,
+        macs=call.macs,
+        constant_bytes=constant_bytes,
+        output_types=tuple(str(program.tensors[output].type) for output in call.outputs),
+        elided=call.elided,
+    )
+
+
+def _role(roles: Sequence[str], position: int) -> str:
+    role = roles[min(position, len(roles) - 1)]
+    name = role.rstrip("?*")
+    return f"{name}{position}" if role.endswith("*") else name
+
+
+def _title(index: int, call: Call, program: Program) -> list[str]:
+    """The comment above a call: what it is, what goes in and out, what it costs."""
+    node = call.node
+    source = "" if node.source == node.op else f" ({comment(node.source)})"
+    label = f' "{comment(node.name)}"' if node.name else ""
+    ins = [program.tensors[i] for i in call.inputs if i is not None and program.tensors[i].data is None]
+    outs = [program.tensors[i] for i in call.outputs]
+    shapes = f"{', '.join(str(t.type) for t in ins) or 'constants'} -> {', '.join(str(t.type) for t in outs)}"
+    costs = []
+    if call.elided:
+        costs.append("same bytes, no code")
+    if call.macs:
+        costs.append(f"{call.macs} MACs")
+    if call.workspace:
+        costs.append(f"{call.workspace} bytes of workspace")
+    return [f"{index}: {node.op}{label}{source}", shapes + "".join(f", {cost}" for cost in costs)]
+
+
+def _params(index: int, call: Call) -> ParamsView:
+    op = catalogue.ops()[call.node.op]
+    return ParamsView(
+        symbol=f"p{index}",
+        c_type=op.params_name,
+        size=op.params_size,
+        lines=tuple(literals.params_lines(call.node.op, call.fields)),
+    )
+
+
+def _address(tensor: ProgramTensor) -> str:
+    return "NULL" if tensor.offset is None else f"arena + {tensor.offset}"
+
+
+def _io(program: Program, indices: Sequence[int], role: str, constants: _Constants) -> tuple[TensorView, ...]:
+    names = UniqueNames()
+    views = []
+    for position, index in enumerate(indices):
+        tensor = program.tensors[index]
+        address = _address(tensor)
+        if tensor.data is not None:
+            address, _ = constants.symbol(tensor, None, f"{role}_{position}", f"{role} {position}, a constant")
+        quant = tensor.quant if tensor.quant is not None and tensor.quant.is_per_tensor else None
+        scale = "" if quant is None else literals.float32(float(quant.scale[0]))
+        zero = "" if quant is None else str(int(quant.zero_point[0]))
+        views.append(
+            TensorView(
+                index=position,
+                name=comment(tensor.name),
+                key=tensor.name,
+                macro=names.take(identifier(tensor.name, fallback=role).upper()),
+                c_type=tensor.type.dtype.c_name,
+                dtype=tensor.type.dtype,
+                type=tensor.type,
+                count=tensor.type.count,
+                nbytes=tensor.nbytes,
+                address=address,
+                end=0 if tensor.offset is None else tensor.offset + tensor.nbytes,
+                quant="" if quant is None else f"real = {scale.rstrip('f')} * (q - {zero})",
+                scale=scale,
+                zero_point=f"({zero})" if zero.startswith("-") else zero,
+            )
+        )
+    return tuple(views)
+
+
+def tolerances(program: Program) -> tuple[float, float]:
+    """How far a float output of the whole model may be from the reference: (relative to its largest value, absolute).
+
+    The tolerances of the ops along the way add up.
+    """
+    used = [ops.get(call.node.op).tolerance for call in program.calls if not call.elided]
+    relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in used)))
+    absolute = max(1e-6, max((tolerance.absolute for tolerance in used), default=0.0))
+    return relative, absolute
+
+
+def sample_view(
+    view: ModelView, program: Program, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+) -> SampleView:
+    """A stored sample for the self-test."""
+    relative, absolute = tolerances(program)
+    allowed = []
+    for tensor in view.outputs:
+        largest = float(np.max(np.abs(outputs[tensor.key]), initial=0)) if tensor.dtype.is_float else 0.0
+        allowed.append(literals.float32(relative * largest + absolute) if tensor.dtype.is_float else "0.0f")
+    return SampleView(
+        inputs=tuple(tuple(literals.array_lines(inputs[tensor.key], tensor.dtype)) for tensor in view.inputs),
+        outputs=tuple(tuple(literals.array_lines(outputs[tensor.key], tensor.dtype)) for tensor in view.outputs),
+        tolerances=tuple(allowed),
+    )

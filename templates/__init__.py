@@ -1,0 +1,1 @@
+"""Jinja templates of generated projects: the shape of files, no arithmetic."""
