@@ -236,7 +236,7 @@ static void touch(const plan_scratch *s, int32_t tensor, int32_t step) {
 
 /* First and last step at which the content of each tensor is needed. */
 static void find_lifetimes(const nnacl_memory_request *r, const plan_scratch *s) {
-    const int32_t end = r->n_nodes > 0 ? r->n_nodes - 1 : 0;
+    const int32_t end = r->n_nodes; /* after the last node, so that it does not write into another output in place */
     for (int32_t i = 0; i < r->n_tensors; i++) {
         s->first[i] = s->last[i] = -1;
     }
