@@ -1,5 +1,10 @@
-/* Reductions over any set of axes: reduce_mean reduce_sum reduce_max reduce_min reduce_prod (f32), reduce_mean s8.
- * Inputs: 0 x. s8 mean: y = clamp(requant(sum(x - x_zero), mult, shift) + y_zero), the divisor folded into mult.
+/* Reductions over any set of axes: reduce_mean reduce_sum reduce_max reduce_min reduce_prod (f32; all but reduce_mean
+ * also s32 and s64, wrapping; reduce_max and reduce_min also s8). Inputs: 0 x. f32 maximum and minimum: NaN wins.
+ * s8 mean and sum: y = clamp(requant(sum(x - x_zero), mult, shift) + y_zero), the divisor folded into mult
+ *   (tflite-double: as LiteRT does, with n = 63 - leading zeros of the 64-bit count, mult = (mult << n) / count and
+ *   shift -= n).
+ * argmax and argmin (f32 s8 u8 s32 -> `to`: s32 or s64): position along one axis; the first of equals, or the last when
+ *   select_last is 1. A NaN counts as neither larger nor smaller.
  */
 #ifndef NNACL_REDUCE_H
 #define NNACL_REDUCE_H
@@ -15,12 +20,22 @@ typedef struct nnacl_reduce_params {
     int32_t axes; /* bit i: axis i is reduced */
     int32_t keep_dims;
     int32_t x_zero, y_zero, mult, shift, q_min, q_max, rounding;
-    float scale; /* float-even: x_scale / y_scale / count */
+    float scale; /* float-even: x_scale / y_scale / count (sum: x_scale / y_scale) */
     /* shapes, derived; neighbours of one kind are merged */
     int32_t rank;
     int32_t dims[NNACL_MAX_RANK];
     int32_t reduced; /* bit i: merged dimension i is reduced */
 } nnacl_reduce_params;
+
+typedef struct nnacl_arg_params {
+    /* attributes */
+    int32_t axis; /* 0 .. rank - 1 */
+    int32_t keep_dims;
+    int32_t select_last;
+    int32_t to; /* NNACL_S32 or NNACL_S64 */
+    /* shapes, derived */
+    int32_t outer, depth, inner;
+} nnacl_arg_params;
 
 #ifdef __cplusplus
 }

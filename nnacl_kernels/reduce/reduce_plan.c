@@ -1,0 +1,153 @@
+/* The plan halves of the reductions. */
+#include "common/plan_check.h"
+#include "common/shape.h"
+#include "reduce/reduce.h"
+
+#define LEAST_ELEMENTS_PER_PART 16384
+/* So many differences of two s8 values can be summed in 32 bits. */
+#define MOST_ELEMENTS_PER_SUM (1 << 23)
+
+/* What the resize of one op differs in. */
+typedef struct reduce_kind {
+    bool empty;    /* defined for no elements */
+    bool integers; /* s32 and s64 */
+    bool s8;       /* any s8 form */
+    bool scaled;   /* the s8 form requantizes */
+} reduce_kind;
+
+static const char *check_scaled(const nnacl_reduce_params *p, int64_t count) {
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                  "a zero point is outside -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
+                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "rounding is not a known contract");
+    NNACL_REQUIRE(p->rounding == NNACL_ROUND_FLOAT_EVEN ? p->scale > 0.0f && p->scale <= 3.4e38f
+                                                        : nnacl_plan_requant_ok(p->mult, p->shift),
+                  "the scale is not positive and finite, or the multiplier is negative or its shift outside -62 .. 30");
+    NNACL_REQUIRE(count <= MOST_ELEMENTS_PER_SUM, "more than 2^23 elements are summed into one");
+    return NULL;
+}
+
+static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                                 reduce_kind kind) {
+    nnacl_reduce_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0];
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || (kind.integers && (x->dtype == NNACL_S32 || x->dtype == NNACL_S64)) ||
+                      (kind.s8 && x->dtype == NNACL_S8),
+                  "the op is not defined for the element type of its input");
+    NNACL_REQUIRE(p->axes >= 0 && p->axes < 1 << x->rank, "axes names a dimension that the input does not have");
+    NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
+    int32_t kept[NNACL_MAX_RANK];
+    int32_t rank = 0;
+    int64_t count = 1;
+    p->rank = 0;
+    p->reduced = 0;
+    for (int32_t i = 0; i < x->rank; i++) {
+        const int32_t dim = x->dims[i];
+        const int32_t is_reduced = p->axes >> i & 1;
+        if (!is_reduced || p->keep_dims) {
+            kept[rank++] = is_reduced ? 1 : dim;
+        }
+        count *= is_reduced ? dim : 1;
+        if (dim == 1) {
+            continue;
+        }
+        if (p->rank > 0 && (p->reduced >> (p->rank - 1) & 1) == is_reduced) {
+            p->dims[p->rank - 1] *= dim;
+        } else {
+            p->reduced |= is_reduced << p->rank;
+            p->dims[p->rank++] = dim;
+        }
+    }
+    message = nnacl_shape_set(&out[0], x->dtype, rank, kept);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(kind.empty || count > 0 || nnacl_element_count(&out[0]) == 0,
+                  "there is nothing to reduce in an empty dimension");
+    if (kind.scaled && x->dtype == NNACL_S8) {
+        message = check_scaled(p, count);
+        NNACL_REQUIRE(!message, message);
+    }
+    if (p->rank == 0) {
+        p->dims[p->rank++] = 1;
+    }
+    for (int32_t i = p->rank; i < NNACL_MAX_RANK; i++) {
+        p->dims[i] = 0;
+    }
+    return NULL;
+}
+
+static int32_t reduce_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_reduce_params *p = params;
+    (void)kernel;
+    int64_t outputs = 1;
+    int64_t count = 1;
+    for (int32_t i = 0; i < p->rank; i++) {
+        outputs *= p->reduced >> i & 1 ? 1 : p->dims[i];
+        count *= p->dims[i];
+    }
+    const int32_t parts = nnacl_shape_parts(count, LEAST_ELEMENTS_PER_PART);
+    return outputs < 1 ? 1 : parts < outputs ? parts : (int32_t)outputs;
+}
+
+static const char *resize_arg(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_arg_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0];
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_U8 || x->dtype == NNACL_S32,
+                  "the op is not defined for the element type of its input");
+    NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
+    NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
+    NNACL_REQUIRE(p->select_last == 0 || p->select_last == 1, "select_last is neither 0 nor 1");
+    NNACL_REQUIRE(p->to == NNACL_S32 || p->to == NNACL_S64, "`to` is neither s32 nor s64");
+    int32_t kept[NNACL_MAX_RANK];
+    int32_t rank = 0;
+    p->depth = x->dims[p->axis];
+    NNACL_REQUIRE(p->depth > 0, "there is nothing to choose from in an empty dimension");
+    p->outer = p->inner = 1;
+    for (int32_t i = 0; i < x->rank; i++) {
+        if (i != p->axis || p->keep_dims) {
+            kept[rank++] = i == p->axis ? 1 : x->dims[i];
+        }
+        p->outer *= i < p->axis ? x->dims[i] : 1;
+        p->inner *= i > p->axis ? x->dims[i] : 1;
+    }
+    return nnacl_shape_set(&out[0], p->to, rank, kept);
+}
+
+static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_arg_params *p = params;
+    (void)kernel;
+    const int64_t outputs = (int64_t)p->outer * p->inner;
+    const int32_t parts = nnacl_shape_parts(outputs * p->depth, LEAST_ELEMENTS_PER_PART);
+    return outputs < 1 ? 1 : parts < outputs ? parts : (int32_t)outputs;
+}
+
+#define OP(op, struct_name, function)                                                                                  \
+    const nnacl_op nnacl_##op##_op = {                                                                                 \
+        .name = #op,                                                                                                   \
+        .params_name = "nnacl_" #struct_name "_params",                                                                \
+        .header = "reduce/reduce.h",                                                                                   \
+        .params_size = sizeof(nnacl_##struct_name##_params),                                                           \
+        .alias = NNACL_ALIAS_NONE,                                                                                     \
+        .resize = function,                                                                                            \
+        .parts = struct_name##_parts,                                                                                  \
+    };
+
+#define REDUCE(op, empty, integers, s8, scaled)                                                                        \
+    static const char *op##_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,              \
+                                   int32_t n_out) {                                                                    \
+        const reduce_kind kind = {empty, integers, s8, scaled};                                                        \
+        return resize_reduce(params, in, n_in, out, n_out, kind);                                                      \
+    }                                                                                                                  \
+    OP(op, reduce, op##_resize)
+
+REDUCE(reduce_mean, false, false, true, true)
+REDUCE(reduce_sum, true, true, true, true)
+REDUCE(reduce_max, false, true, true, false)
+REDUCE(reduce_min, false, true, true, false)
+REDUCE(reduce_prod, true, true, false, false)
+OP(argmax, arg, resize_arg)
+OP(argmin, arg, resize_arg)
