@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -100,11 +99,10 @@ def _struct_sizes(view: ModelView) -> list[tuple[str, int]]:
     return sorted(used)
 
 
-def _sum(terms: list[str]) -> list[str]:
-    """Terms joined by ``+``, in lines."""
-    return [
-        line.strip() for line in literals.wrap([f"+ {term}" if number else term for number, term in enumerate(terms)])
-    ]
+def _sum(terms: list[str]) -> str:
+    """Terms joined by ``+``, further lines indented to stand inside a static assertion."""
+    signed = [f"{term} +" for term in terms[:-1]] + terms[-1:]
+    return "\n".join(literals.wrap(signed, " " * 19)).strip()
 
 
 def _need_math(lines: Iterable[str]) -> bool:
@@ -131,7 +129,7 @@ def write_project(files: Mapping[str, bytes], folder: Path, *, force: bool = Fal
     A folder that exists is replaced only if it is empty, or holds a generated project and nothing else. Raises
     OutputError otherwise, and when it cannot be written; the folder is then as it was.
     """
-    folder = Path(os.path.abspath(folder))
+    folder = folder.absolute()
     if not force:
         _check_replaceable(folder)
     temporary = None

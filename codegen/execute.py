@@ -26,7 +26,7 @@ _OUTPUT_LINES = 12
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes of a program: ``code`` (with read-only data other than the model's constants), initialised and zeroed RAM."""
+    """Bytes of a program. ``code`` has all read-only data but the constants of the model."""
 
     code: int
     constants: int

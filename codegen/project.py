@@ -29,7 +29,7 @@ _OPTIMIZE = {"speed": "-O2", "size": "-Os"}
 
 @dataclass(frozen=True)
 class Report:
-    """What a generated project costs. Sizes are in bytes; ``flash_bytes`` leaves out the code, which the compiler decides."""
+    """What a generated project costs, in bytes. ``flash_bytes`` leaves out the code, which the compiler decides."""
 
     name: str
     target: str

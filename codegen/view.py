@@ -18,7 +18,7 @@ from . import literals
 from .names import UniqueNames, comment, identifier
 
 STACK_BASE = 1024
-"""Bytes of stack that a run may use beside the pointer arrays of its widest call; the self-test measures it on boards."""
+"""Bytes of stack that a run may use beside the pointer arrays of its widest call; self-tests on boards measure it."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _check_memory(view: ModelView) -> None:
     for what, need, room in (("flash", flash, board.flash.length), ("RAM", ram, board.ram.length)):
         if need > room:
             raise TargetError(
-                f"the model needs at least {need:,} bytes of {what}; {view.target.title} on {board.machine} has {room:,}",
+                f"the model needs at least {need:,} bytes of {what}; {board.machine} has {room:,}",
                 where=view.title,
                 hint="quantize the model to int8, shrink its input, or choose a target with more memory",
             )

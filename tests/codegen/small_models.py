@@ -1,0 +1,71 @@
+"""Small models, seeded, made without a frontend."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microlith.dtypes import DType
+from microlith.ir import Graph, Quant, TensorType, Value
+from microlith.numerics import quantize_multipliers
+
+
+def float_cnn() -> Graph:
+    """conv2d, depthwise_conv2d, add, reshape (a view) and a second output over float32."""
+    rng = np.random.default_rng(1)
+    graph = Graph("float cnn")
+    x = Value("image", TensorType(DType.f32, (1, 8, 7, 3)))
+    graph.inputs.append(x)
+
+    def constant(name: str, *shape: int) -> Value:
+        return graph.constant(name, rng.standard_normal(shape).astype(np.float32))
+
+    conv = graph.add(
+        "conv2d",
+        [x, constant("conv/kernel", 5, 3, 3, 3), constant("conv/bias", 5)],
+        {"pad_top": 1, "pad_left": 1, "pad_bottom": 1, "pad_right": 1, "clamp_min": 0.0},
+        name="conv",
+        source="Conv",
+    )
+    depthwise = graph.add(
+        "depthwise_conv2d",
+        [conv.output, constant("dw/kernel", 1, 3, 3, 5), None],
+        {"stride_h": 2, "stride_w": 2, "groups": 5, "clamp_min": 0.0, "clamp_max": 6.0},
+        name="block/dw",
+        source="Conv",
+    )
+    added = graph.add("add", [depthwise.output, constant("offset", 5)], name="add")
+    flat = graph.add("reshape", [added.output], {"rank": 2, "shape": [1, -1]}, name="flatten")
+    relu = graph.add("relu", [added.output], name="relu")
+    flat.output.name, relu.output.name = "flat", "features"
+    graph.outputs = [flat.output, relu.output]
+    return graph
+
+
+def int8_cnn(contract: str = "tflite-double", pointwise: int = 6) -> Graph:
+    """conv2d, depthwise_conv2d and a pointwise conv2d over int8."""
+    rng = np.random.default_rng(2)
+    graph = Graph("int8 cnn", contract=contract)
+    x = Value("input", TensorType(DType.s8, (1, 9, 8, 4)), quant=Quant.per_tensor(0.05, 3))
+    graph.inputs.append(x)
+
+    def layer(op: str, value: Value, shape: tuple[int, ...], channels: int, attrs: dict[str, int], name: str) -> Value:
+        weights = graph.constant(f"{name}/w", rng.integers(-127, 128, shape, np.int8))
+        bias = graph.constant(f"{name}/b", rng.integers(-2000, 2000, channels, np.int32))
+        requant = graph.constant(f"{name}/m", quantize_multipliers(rng.uniform(0.0005, 0.002, channels)))
+        rounding = ("tflite-double", "single").index(contract)
+        node = graph.add(
+            op,
+            [value, weights, bias, requant],
+            {**attrs, "rounding": rounding},
+            name=name,
+            quant=Quant.per_tensor(0.1, attrs["y_zero"]),
+        )
+        return node.output
+
+    same = {"pad_top": 1, "pad_left": 1, "pad_bottom": 1, "pad_right": 1}
+    y = layer("conv2d", x, (8, 3, 3, 4), 8, {**same, "stride_h": 2, "x_zero": 3, "y_zero": -128, "q_min": -128}, "conv")
+    y = layer("depthwise_conv2d", y, (1, 3, 3, 8), 8, {**same, "groups": 8, "x_zero": -128, "y_zero": -5}, "dw")
+    y = layer("conv2d", y, (pointwise, 1, 1, 8), pointwise, {"x_zero": -5, "y_zero": 11}, "pw")
+    y.name = "output"
+    graph.outputs = [y]
+    return graph
