@@ -1,6 +1,7 @@
-/* softmax and log_softmax over one axis. f32: x - max first. s8 softmax: inputs 0 x, 1 table f32 [256] with
- * table[i] = exp(x_scale * beta * (i - 255)); y = clamp(round_half_away(table[255 + x - max] / sum * 256) - 128)
- * (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel.
+/* softmax and log_softmax over one axis. f32: of beta * x, the maximum subtracted first. s8 softmax: inputs 0 x, 1
+ * table f32 [256] with table[i] = exp(x_scale * beta * (i - 255)); y = clamp(round_half_away(table[255 + x - max] / sum
+ * * 256) - 128) (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel:
+ * the sum in the order of the elements, then the factor 1 / (sum / 256), then the products.
  */
 #ifndef NNACL_SOFTMAX_H
 #define NNACL_SOFTMAX_H

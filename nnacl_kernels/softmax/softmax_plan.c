@@ -1,0 +1,68 @@
+#include "common/plan_check.h"
+#include "common/shape.h"
+#include "softmax/softmax.h"
+
+#define LEAST_ELEMENTS_PER_PART 4096
+
+static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                          bool s8) {
+    nnacl_softmax_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0];
+    const nnacl_tensor *table = nnacl_plan_input(in, n_in, 1);
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || (s8 && x->dtype == NNACL_S8),
+                  "the op is not defined for the element type of its input");
+    NNACL_REQUIRE(x->dtype == NNACL_S8 ? nnacl_plan_is_vector(table, NNACL_F32, 256) : !table,
+                  "the table must be f32 [256] for s8 and absent for f32");
+    NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
+    NNACL_REQUIRE(p->beta >= 0.0f && p->beta <= 3.4e38f, "beta is negative or not finite");
+    p->outer = p->inner = 1;
+    p->depth = x->dims[p->axis];
+    for (int32_t i = 0; i < x->rank; i++) {
+        p->outer *= i < p->axis ? x->dims[i] : 1;
+        p->inner *= i > p->axis ? x->dims[i] : 1;
+    }
+    if (p->depth == 0) {
+        p->outer = 0;
+    }
+    return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
+}
+
+static const char *softmax_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                  int32_t n_out) {
+    return resize(params, in, n_in, out, n_out, true);
+}
+
+static const char *log_softmax_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                      int32_t n_out) {
+    return resize(params, in, n_in, out, n_out, false);
+}
+
+static int32_t softmax_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_softmax_params *p = params;
+    (void)kernel;
+    const int64_t rows = (int64_t)p->outer * p->inner;
+    const int32_t parts = nnacl_shape_parts(rows * p->depth, LEAST_ELEMENTS_PER_PART);
+    return rows < 1 ? 1 : parts < rows ? parts : (int32_t)rows;
+}
+
+const nnacl_op nnacl_softmax_op = {
+    .name = "softmax",
+    .params_name = "nnacl_softmax_params",
+    .header = "softmax/softmax.h",
+    .params_size = sizeof(nnacl_softmax_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = softmax_resize,
+    .parts = softmax_parts,
+};
+
+const nnacl_op nnacl_log_softmax_op = {
+    .name = "log_softmax",
+    .params_name = "nnacl_softmax_params",
+    .header = "softmax/softmax.h",
+    .params_size = sizeof(nnacl_softmax_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = log_softmax_resize,
+    .parts = softmax_parts,
+};

@@ -1,0 +1,28 @@
+#include "common/requant.h"
+#include "common/share.h"
+#include "softmax/softmax.h"
+
+NNACL_DECLARE(nnacl_softmax_s8_c);
+void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_softmax_params *p = params;
+    const ptrdiff_t step = p->inner;
+    const nnacl_range share = nnacl_share(ctx, p->outer * p->inner);
+    for (int32_t i = share.begin; i < share.end; i++) {
+        const ptrdiff_t start = (ptrdiff_t)(i / p->inner) * p->depth * step + i % p->inner;
+        const int8_t *x = (const int8_t *)in[0] + start;
+        int8_t *y = (int8_t *)out[0] + start;
+        int32_t max = -128;
+        for (int32_t j = 0; j < p->depth; j++) {
+            max = x[j * step] > max ? x[j * step] : max;
+        }
+        const float *table = (const float *)in[1] + 255;
+        float sum = 0.0f;
+        for (int32_t j = 0; j < p->depth; j++) {
+            sum += table[x[j * step] - max];
+        }
+        const float factor = 1.0f / (sum * 0.00390625f);
+        for (int32_t j = 0; j < p->depth; j++) {
+            y[j * step] = (int8_t)(nnacl_round_away(table[x[j * step] - max] * factor, 0, 255) - 128);
+        }
+    }
+}
