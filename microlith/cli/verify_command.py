@@ -1,0 +1,144 @@
+"""microlith verify"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from .codegen_command import TargetOption
+from .console import (
+    JsonOption,
+    LithArgument,
+    console,
+    existing,
+    load_inputs,
+    print_json,
+    progress_bar,
+    seeded_input,
+)
+
+if TYPE_CHECKING:
+    from microlith.ir import Graph
+
+NAME = "verify"
+EXAMPLE = "microlith verify model.lith --target cortex-m4"
+
+FLOAT_TOLERANCE = 1e-4
+"""Of a float output, relative to the range of the reference; integers have to be equal."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One output of one engine against the NumPy reference."""
+
+    output: str
+    engine: str
+    equal: bool
+    max_error: float
+    """Largest absolute difference; in steps for integers."""
+    passed: bool
+
+
+def command(
+    model: LithArgument,
+    target: TargetOption = "host",
+    inputs: Annotated[
+        Path | None, typer.Option("--inputs", help="An .npz with one array for each input. Default: seeded noise.")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Samples of seeded noise.")] = 3,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a model in the runtime, as generated C on this machine and on the target, and compare all with the reference.
+
+    Exit code 1 when an output is not equal (integers) or not within 1e-4 of the reference's range (floats).
+    """
+    from microlith import modelfile, targets
+    from microlith.codegen.execute import require_tools
+
+    row = targets.get(target)
+    require_tools(row)
+    graph = modelfile.load(existing(model))
+    feeds = [load_inputs(inputs)] if inputs is not None else _noise(graph, samples)
+    results = _run_all(model, graph, feeds, target)
+    reference = results.pop("reference")
+    comparisons = [
+        _compare(name, engine, reference[name], outputs[name])
+        for engine, outputs in results.items()
+        for name in reference
+    ]
+    passed = all(item.passed for item in comparisons)
+    if as_json:
+        print_json({"passed": passed, "samples": len(feeds), "outputs": [vars(item) for item in comparisons]})
+    else:
+        table = Table(
+            "output", "engine", "bytes", "largest difference", "", title=f"{model.name}, {len(feeds)} samples"
+        )
+        for item in comparisons:
+            verdict = "[green]ok[/green]" if item.passed else "[bold red]differs[/bold red]"
+            same = "equal" if item.equal else "not equal"
+            table.add_row(item.output, item.engine, same, f"{item.max_error:.3g}", verdict)
+        console.print(table)
+        console.print("All are compared with the NumPy reference of the ops.", highlight=False)
+    if not passed:
+        raise typer.Exit(1)
+
+
+def _noise(graph: Graph, samples: int) -> list[dict[str, np.ndarray]]:
+    return [
+        {
+            value.name: seeded_input(
+                [dim if isinstance(dim, int) else 1 for dim in value.shape], value.dtype.numpy, 100 * sample + index
+            )
+            for index, value in enumerate(graph.inputs)
+        }
+        for sample in range(samples)
+    ]
+
+
+def _run_all(
+    model: Path, graph: Graph, feeds: Sequence[Mapping[str, np.ndarray]], target: str
+) -> dict[str, dict[str, np.ndarray]]:
+    """Outputs by engine and name, stacked over the samples."""
+    from microlith import generate, load
+    from microlith.codegen import execute
+    from microlith.evaluate import evaluate
+
+    chain = ["host"] if target == "host" else ["host", target]
+    results: dict[str, dict[str, np.ndarray]] = {}
+    with progress_bar("verify") as advance, tempfile.TemporaryDirectory(prefix="microlith-verify-") as folder:
+        total = 2 + len(chain)
+        advance(0, total, "reference")
+        results["reference"] = _stack([evaluate(graph, feed) for feed in feeds])
+        advance(1, total, "runtime")
+        with load(model) as session:
+            results["runtime"] = _stack([session.run(feed) for feed in feeds])
+        for position, name in enumerate(chain):
+            advance(2 + position, total, f"generated C, {name}")
+            generate(graph, name, Path(folder) / name, name="model")
+            project = execute.Project.open(Path(folder) / name)
+            execute.build(project)
+            results[f"C on {name}"] = dict(execute.run(project, feeds).outputs)
+    return results
+
+
+def _stack(runs: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    return {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+
+
+def _compare(output: str, engine: str, reference: np.ndarray, result: np.ndarray) -> Comparison:
+    equal = reference.dtype == result.dtype and reference.tobytes() == result.tobytes()
+    a, b = (array.astype(np.float64) for array in (reference, result))
+    with np.errstate(invalid="ignore"):
+        difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+    error: Any = float(difference.max()) if difference.size else 0.0
+    finite = np.abs(a[np.isfinite(a)])
+    scale = float(finite.max()) if finite.size else 0.0
+    passed = equal or (reference.dtype.kind == "f" and error <= FLOAT_TOLERANCE * max(scale, 1e-30))
+    return Comparison(output, engine, equal, error, passed)
