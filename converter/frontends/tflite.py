@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ...dtypes import DType
-from ...errors import MicrolithError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
-from ...ir import Graph, Value
+from microlith.dtypes import DType
+from microlith.errors import MicrolithError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
+from microlith.ir import Graph, Value
+
 from . import tflite_conv, tflite_data, tflite_math
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_model import TfliteSubgraph, TfliteTensor, read_model

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...dtypes import DType
-from ...ir import Value
+from microlith.dtypes import DType
+from microlith.ir import Value
+
 from .tflite_graph import Reject, Row, TfliteNode, fused_clamp, require
 
 _SAME, _VALID = 0, 1

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...dtypes import DType
-from ...errors import ModelFormatError
-from ...ir import Graph, Quant, TensorType, Value
-from ..passes.fold_constants import folded_output
+from microlith import ops
+from microlith.converter.passes.fold_constants import folded_output
+from microlith.dtypes import DType
+from microlith.errors import ModelFormatError
+from microlith.ir import Graph, Quant, TensorType, Value
+
 from .tflite_model import TfliteOperator, TfliteTensor
 
 _FOLD_FACTOR = 64

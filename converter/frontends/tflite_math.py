@@ -1,30 +1,314 @@
-"""TFLite's elementwise functions, reductions, softmax and changes of type."""
+"""TFLite's elementwise functions, reductions, softmax, products of matrices and changes of type."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 
-from ...ir import Value
-from .tflite_graph import Row, TfliteNode, fused_clamp, require
+import numpy as np
+
+from microlith.dtypes import DType
+from microlith.ir import Quant, Value
+
+from . import tflite_lut as lut
+from .tflite_graph import NO_CLAMP, Reject, Row, TfliteNode, axis_of, fused_clamp, is_shifted, require
+
+_NARROW = (DType.s8, DType.u8, DType.s16)
 
 
-def softmax(node: TfliteNode) -> Value:
-    options = node.options("SoftmaxOptions")
-    x = node.value(0)
-    rank = len(x.shape)
-    require(rank >= 1, "input is a scalar")
-    return node.add("softmax", [x], {"axis": rank - 1, "beta": options.Beta()}, quant=node.output_quant())
+def is_quantized(value: Value) -> bool:
+    """Whether a value holds narrow integers that stand for real numbers."""
+    return value.quant is not None and value.dtype in _NARROW
 
 
-def _arithmetic(op: str, table: str) -> Row:
+# Functions of one tensor.
+
+
+def _table_quants(node: TfliteNode) -> tuple[Quant, Quant]:
+    """Quantization of an int8 input and output."""
+    x, y = node.value(0), node.output_quant()
+    require(x.dtype is DType.s8, f"quantized {x.dtype.name} is not supported")
+    require(x.quant is not None and x.quant.is_per_tensor, "the input has no scale")
+    require(y is not None and y.is_per_tensor, "the output has no scale")
+    assert x.quant is not None and y is not None
+    return x.quant, y
+
+
+def by_table(node: TfliteNode, table: np.ndarray) -> Value:
+    """A function of one int8 tensor as a table look-up."""
+    return node.add("lut", [node.value(0), node.const(table, suffix="table")], quant=node.output_quant())
+
+
+def _unary(op: str, table: Callable[[Quant, Quant], np.ndarray] | None = None) -> Row:
+    """A row for a function of real numbers; ``table`` gives its int8 form."""
+
     def row(node: TfliteNode) -> Value:
-        clamp = fused_clamp(node.options(table).FusedActivationFunction())
-        return node.add(op, [node.value(0), node.value(1)], clamp, quant=node.output_quant())
+        x = node.value(0)
+        if not is_quantized(x):
+            return node.add(op, [x])
+        if table is None:
+            raise Reject(f"quantized {x.dtype.name} is not supported")
+        return by_table(node, table(*_table_quants(node)))
 
     return row
 
 
+def _float_table(name: str) -> Callable[[Quant, Quant], np.ndarray]:
+    return lambda x, y: lut.float_table(lut.FLOAT_FUNCTIONS[name], x, y)
+
+
+def _clamp(low: float, high: float) -> Row:
+    def row(node: TfliteNode) -> Value:
+        x = node.value(0)
+        if is_quantized(x):
+            return by_table(node, lut.clamp_table(low, high, *_table_quants(node)))
+        if math.isinf(high):
+            return node.add("relu", [x])
+        return node.add("clip", [x], {"alpha": low, "beta": high})
+
+    return row
+
+
+def leaky_relu(node: TfliteNode) -> Value:
+    alpha = node.options("LeakyReluOptions", required=True).Alpha()
+    x = node.value(0)
+    if is_quantized(x):
+        return by_table(node, lut.leaky_relu_table(alpha, *_table_quants(node)))
+    return node.add("leaky_relu", [x], {"alpha": alpha})
+
+
+def gelu(node: TfliteNode) -> Value:
+    approximate = bool(node.options("GeluOptions").Approximate())
+    x = node.value(0)
+    if is_quantized(x):
+        function = lut.FLOAT_FUNCTIONS["gelu_tanh" if approximate else "gelu"]
+        return by_table(node, lut.float_table(function, *_table_quants(node)))
+    return node.add("gelu", [x], {"alpha": 1.0 if approximate else 0.0})
+
+
+def softmax(node: TfliteNode) -> Value:
+    x, beta = node.value(0), node.options("SoftmaxOptions").Beta()
+    rank = len(x.shape)
+    require(rank >= 1, "the input is a scalar")
+    if is_quantized(x):
+        y = node.output_quant()
+        fixed = y is not None and y.scale[0] == np.float32(1 / 256) and y.zero_point[0] == -128
+        require(fixed, "the output's scale is not 1/256 with the smallest zero point")
+    return node.add("softmax", [x], {"axis": rank - 1, "beta": beta}, quant=node.output_quant())
+
+
+def log_softmax(node: TfliteNode) -> Value:
+    x = node.value(0)
+    require(not is_quantized(x), f"quantized {x.dtype.name} is not supported")
+    require(len(x.shape) >= 1, "the input is a scalar")
+    return node.add("log_softmax", [x], {"axis": len(x.shape) - 1})
+
+
+def l2_normalization(node: TfliteNode) -> Value:
+    """x / sqrt(max(sum of squares, 1e-6)) over the last dimension."""
+    x = node.value(0)
+    require(not is_quantized(x), f"quantized {x.dtype.name} is not supported")
+    require(len(x.shape) >= 1, "the input is a scalar")
+    total = node.add("reduce_sum", [node.add("square", [x])], {"axes": 1 << (len(x.shape) - 1), "keep_dims": 1})
+    floor = node.const(np.array([1e-6], np.float32), suffix="epsilon")
+    return node.add("mul", [x, node.add("rsqrt", [node.add("max", [total, floor])])])
+
+
+# Functions of two tensors.
+
+
+def _arithmetic(op: str, options: str | None, *, quantized: bool = True) -> Row:
+    """A row for an op with broadcasting; ``options`` names the table that holds its fused activation."""
+
+    def row(node: TfliteNode) -> Value:
+        clamp = fused_clamp(node.options(options).FusedActivationFunction()) if options else NO_CLAMP
+        a, b = node.value(0), node.value(1)
+        require(quantized or not is_quantized(a), f"quantized {a.dtype.name} is not supported")
+        return node.add(op, [a, b], clamp, quant=node.output_quant())
+
+    return row
+
+
+def _extreme(op: str) -> Row:
+    """MAXIMUM and MINIMUM, which compare quantized integers as they are."""
+
+    def row(node: TfliteNode) -> Value:
+        a, b = node.value(0), node.value(1)
+        if is_quantized(a):
+            require(a.quant == b.quant == node.output_quant(), "operands and output have different scales")
+        return node.add(op, [a, b], quant=node.output_quant())
+
+    return row
+
+
+def _comparison(op: str) -> Row:
+    def row(node: TfliteNode) -> Value:
+        a, b = node.value(0), node.value(1)
+        require(not is_quantized(a) or a.quant == b.quant, "operands have different scales")
+        return node.add(op, [a, b])
+
+    return row
+
+
+def floor_div(node: TfliteNode) -> Value:
+    a, b = node.value(0), node.value(1)
+    require(a.dtype is DType.f32, f"{a.dtype.name} is not supported")
+    return node.add("floor", [node.add("div", [a, b])])
+
+
+def add_n(node: TfliteNode) -> Value:
+    values = node.all_values()
+    require(len(values) >= 1 and not is_quantized(values[0]), "quantized tensors are not supported")
+    total = values[0]
+    for value in values[1:]:
+        total = node.add("add", [total, value])
+    return total if len(values) > 1 else node.add("reshape", [total], {"shape": total.type.static_shape})
+
+
+def prelu(node: TfliteNode) -> Value:
+    return node.add("prelu", [node.value(0), node.value(1)], quant=node.output_quant())
+
+
+def select(node: TfliteNode) -> Value:
+    """SELECT and SELECT_V2; the older one also takes a condition for whole rows."""
+    condition, a, b = node.value(0), node.value(1), node.value(2)
+    if is_quantized(a):
+        require(a.quant == b.quant == node.output_quant(), "operands and output have different scales")
+    if node.name == "SELECT" and len(condition.shape) == 1 and len(a.shape) > 1:
+        condition = node.reshape(condition, (condition.type.count, *(1 for _ in a.shape[1:])))
+    return node.add("where", [condition, a, b], quant=node.output_quant())
+
+
+def batch_matmul(node: TfliteNode) -> Value:
+    options = node.options("BatchMatMulOptions")
+    a, b = node.value(0), node.value(1)
+    require(a.dtype is DType.f32 and b.dtype is DType.f32, f"{a.dtype.name} by {b.dtype.name} is not supported")
+    attrs = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
+    return node.add("matmul", [a, b], attrs)
+
+
+# Reductions.
+
+
+def _reduction(op: str) -> Row:
+    def row(node: TfliteNode) -> Value:
+        keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
+        x = node.value(0)
+        require(op == "reduce_mean" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
+        axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
+        attrs = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
+        return node.add(op, [x], attrs, quant=node.output_quant())
+
+    return row
+
+
+# Types.
+
+
+def quantize(node: TfliteNode) -> Value:
+    x, quant = node.value(0), node.output_quant()
+    require(quant is not None and quant.is_per_tensor, "the output needs one scale")
+    target = node.output_type().dtype
+    require(target in (DType.s8, DType.s16), f"to {target.name} is not supported")
+    op = "quantize" if x.dtype is DType.f32 else "requantize"
+    require(op == "quantize" or x.quant is not None, "the input has no scale")
+    return node.add(op, [x], {"to": target.value}, quant=quant)
+
+
+def dequantize(node: TfliteNode) -> Value:
+    """Half-precision weights are decoded at once, because they are constant."""
+    x = node.value(0)
+    if x.dtype is DType.f16:
+        return node.add("cast", [x], {"to": DType.f32.value})
+    if x.dtype is DType.f32:
+        return node.add("reshape", [x], {"shape": x.type.static_shape})
+    require(x.quant is not None, "the input has no scale")
+    assert x.quant is not None
+    if x.data is not None:
+        shape = [1] * x.data.ndim
+        if x.quant.axis is not None:
+            shape[x.quant.axis] = -1
+        centred = x.data.astype(np.int64) - x.quant.zero_point.reshape(shape if x.quant.axis is not None else ())
+        scale = x.quant.scale.reshape(shape if x.quant.axis is not None else ())
+        return node.const((centred.astype(np.float32) * scale).astype(np.float32))
+    return node.add("dequantize", [x])
+
+
+def densify(node: TfliteNode) -> Value:
+    """Sparse constants are decoded when the file is read."""
+    x = node.value(0)
+    data = node.array(0, "the sparse tensor")
+    return node.const(data, x.quant)
+
+
+def cast(node: TfliteNode) -> Value:
+    x = node.value(0)
+    target = node.output_tensor()
+    require(target.dtype is not None, f"to {target.type_name} is not supported")
+    require(not is_shifted(node.input_tensor(0)) and not is_shifted(target), "quantized uint8 is not supported")
+    assert target.dtype is not None
+    if x.dtype is target.dtype:
+        return node.add("reshape", [x], {"shape": x.type.static_shape})
+    return node.add("cast", [x], {"to": target.dtype.value})
+
+
 ROWS: Mapping[str, Row] = {
+    "ABS": _unary("abs", lut.abs_table),
     "ADD": _arithmetic("add", "AddOptions"),
+    "ADD_N": add_n,
+    "BATCH_MATMUL": batch_matmul,
+    "CAST": cast,
+    "CEIL": _unary("ceil"),
+    "COS": _unary("cos"),
+    "DENSIFY": densify,
+    "DEQUANTIZE": dequantize,
+    "DIV": _arithmetic("div", "DivOptions", quantized=False),
+    "ELU": _unary("elu", _float_table("elu")),
+    "EQUAL": _comparison("equal"),
+    "EXP": _unary("exp", _float_table("exp")),
+    "FLOOR": _unary("floor"),
+    "FLOOR_DIV": floor_div,
+    "GELU": gelu,
+    "GREATER": _comparison("greater"),
+    "GREATER_EQUAL": _comparison("greater_equal"),
+    "HARD_SWISH": _unary("hard_swish", lut.hard_swish_table),
+    "L2_NORMALIZATION": l2_normalization,
+    "LEAKY_RELU": leaky_relu,
+    "LESS": _comparison("less"),
+    "LESS_EQUAL": _comparison("less_equal"),
+    "LOG": _unary("log", lut.log_table),
+    "LOGICAL_AND": _comparison("logical_and"),
+    "LOGICAL_NOT": _unary("logical_not"),
+    "LOGICAL_OR": _comparison("logical_or"),
+    "LOGISTIC": _unary("sigmoid", _float_table("sigmoid")),
+    "LOG_SOFTMAX": log_softmax,
+    "MAXIMUM": _extreme("max"),
+    "MEAN": _reduction("reduce_mean"),
+    "MINIMUM": _extreme("min"),
+    "MUL": _arithmetic("mul", "MulOptions"),
+    "NEG": _unary("neg"),
+    "NOT_EQUAL": _comparison("not_equal"),
+    "POW": _arithmetic("pow", None, quantized=False),
+    "PRELU": prelu,
+    "QUANTIZE": quantize,
+    "REDUCE_MAX": _reduction("reduce_max"),
+    "REDUCE_MIN": _reduction("reduce_min"),
+    "REDUCE_PROD": _reduction("reduce_prod"),
+    "RELU": _clamp(0.0, math.inf),
+    "RELU6": _clamp(0.0, 6.0),
+    "RELU_0_TO_1": _clamp(0.0, 1.0),
+    "RELU_N1_TO_1": _clamp(-1.0, 1.0),
+    "ROUND": _unary("round"),
+    "RSQRT": _unary("rsqrt"),
+    "SELECT": select,
+    "SELECT_V2": select,
+    "SIGN": _unary("sign"),
+    "SIN": _unary("sin"),
     "SOFTMAX": softmax,
+    "SQRT": _unary("sqrt"),
+    "SQUARE": _unary("square"),
+    "SQUARED_DIFFERENCE": _arithmetic("squared_difference", None, quantized=False),
+    "SUB": _arithmetic("sub", "SubOptions"),
+    "SUM": _reduction("reduce_sum"),
+    "TANH": _unary("tanh", _float_table("tanh")),
 }

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import tflite
 
-from ...dtypes import DType
-from ...errors import ModelFormatError
-from ...ir import Quant
+from microlith.dtypes import DType
+from microlith.errors import ModelFormatError
+from microlith.ir import Quant
 
 from .tflite_sparse import densify
 from .tflite_verify import options_table, verify_flatbuffer
@@ -211,7 +211,7 @@ class _Reader:
         data = None
         if dtype is not None:
             raw = self.buffer(table.Buffer(), place)
-            if raw.size or 0 in shape and table.Buffer():
+            if raw.size or (0 in shape and table.Buffer()):
                 data = self.constant(raw, dtype, number == _INT4, shape, table.Sparsity(), place)
         return TfliteTensor(
             index,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tflite
 
-from ...errors import ModelFormatError
+from microlith.errors import ModelFormatError
 
 _INDEX_TABLES = {
     tflite.SparseIndexVector.Int32Vector: tflite.Int32Vector,

@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass
 from typing import Literal
 
-from ...errors import ModelFormatError
+from microlith.errors import ModelFormatError
 
 
 @dataclass(frozen=True)
