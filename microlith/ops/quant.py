@@ -11,7 +11,7 @@ from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, TensorType
 from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
-from .conv import CLAMP_ATTRS, CONV_ATTRS, INTEGER_ATTRS, conv_output_shape, conv_sample, convolve, finish_float
+from .conv import CLAMP_ATTRS, WINDOW_ATTRS, conv_output_shape, conv_sample, convolve, finish_float
 from .dense import dense_output_shape, dense_sample
 from .quant_rules import materialize_dequantize, materialize_quantize, materialize_requantize
 from .shape_rules import require, require_dtype
@@ -170,20 +170,28 @@ def quantize_symmetric(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(rounded, -127, 127).astype(np.int8), scale
 
 
+def quantize_rows(x: np.ndarray, attrs: Attrs) -> tuple[np.ndarray, np.ndarray]:
+    """Rows [n, k] as whole numbers less their zero point (float64) and the scale of each row (float32 [n])."""
+    if attrs["asymmetric"]:
+        quantized, scale, zero = quantize_asymmetric(x)
+        return quantized.astype(np.float64) - zero[:, None], scale
+    quantized, scale = quantize_symmetric(x)
+    return quantized.astype(np.float64), scale
+
+
 def _reference_conv2d_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
     x, weights, bias, w_scales = (*inputs, None, None)[:4]
     assert x is not None and weights is not None and w_scales is not None
-    quantized, scale, zero = quantize_asymmetric(x.reshape(x.shape[0], -1))
-    centred = (quantized.astype(np.float64) - zero[:, None]).reshape(x.shape)
-    acc = convolve(centred, weights.astype(np.float64), attrs).astype(np.float32)
+    centred, scale = quantize_rows(x.reshape(x.shape[0], -1), attrs)
+    acc = convolve(centred.reshape(x.shape), weights.astype(np.float64), attrs).astype(np.float32)
     return [finish_float(acc * (w_scales * scale[:, None, None, None]), bias, attrs)]
 
 
 def _reference_dense_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
     x, weights, bias, w_scales = (*inputs, None, None)[:4]
     assert x is not None and weights is not None and w_scales is not None
-    quantized, scale = quantize_symmetric(x.reshape(-1, x.shape[-1]))
-    acc = (quantized.astype(np.float64) @ weights.astype(np.float64).T).astype(np.float32)
+    centred, scale = quantize_rows(x.reshape(-1, x.shape[-1]), attrs)
+    acc = (centred @ weights.astype(np.float64).T).astype(np.float32)
     y = finish_float(acc * (w_scales * scale[:, None]), bias, attrs)
     return [y.reshape(*x.shape[:-1], weights.shape[0])]
 
@@ -193,7 +201,8 @@ def _sample_conv2d_dynamic(rng: np.random.Generator) -> Sample:
     channels = weights.shape[0]
     bias = sampling.floats(rng, (channels,)) if rng.integers(2) else None
     integers = sampling.integers(rng, weights.shape, low=-127)
-    return Sample([x, integers, bias, sampling.floats(rng, (channels,), 0.001, 0.02)], {**attrs, **sampling.clamp(rng)})
+    attrs |= {"asymmetric": int(rng.integers(2)), **sampling.clamp(rng)}
+    return Sample([x, integers, bias, sampling.floats(rng, (channels,), 0.001, 0.02)], attrs)
 
 
 def _sample_dense_dynamic(rng: np.random.Generator) -> Sample:
@@ -201,7 +210,8 @@ def _sample_dense_dynamic(rng: np.random.Generator) -> Sample:
     units = weights.shape[0]
     bias = sampling.floats(rng, (units,)) if rng.integers(2) else None
     integers = sampling.integers(rng, weights.shape, low=-127)
-    return Sample([x, integers, bias, sampling.floats(rng, (units,), 0.001, 0.02)], sampling.clamp(rng))
+    attrs = {"asymmetric": int(rng.integers(2)), **sampling.clamp(rng)}
+    return Sample([x, integers, bias, sampling.floats(rng, (units,), 0.001, 0.02)], attrs)
 
 
 register(
@@ -251,7 +261,7 @@ register(
         infer=_infer_conv2d_dynamic,
         reference=_reference_conv2d_dynamic,
         samples=_sample_conv2d_dynamic,
-        attrs=CONV_ATTRS,
+        attrs={**WINDOW_ATTRS, "groups": 1, **CLAMP_ATTRS, "asymmetric": 0},
         tolerance=Tolerance(1e-5, 1e-5),
         doc="conv2d of real numbers with s8 weights; x is quantized at run time.",
     ),
@@ -261,7 +271,7 @@ register(
         infer=_infer_dense_dynamic,
         reference=_reference_dense_dynamic,
         samples=_sample_dense_dynamic,
-        attrs={**CLAMP_ATTRS, **INTEGER_ATTRS},
+        attrs={**CLAMP_ATTRS, "asymmetric": 0},
         tolerance=Tolerance(1e-5, 1e-5),
         doc="dense of real numbers with s8 weights; x is quantized at run time.",
     ),

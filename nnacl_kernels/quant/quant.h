@@ -6,8 +6,10 @@
  *   s32 [c], optional, along axis) or by the attributes.
  * requantize (s8 u8 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
  *   float-even: round_half_even((x - x_zero) * scale).
- * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized at
- *   run time for each batch entry; inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
+ * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8
+ *   at run time, for each batch entry of conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with
+ *   a zero point (`asymmetric` 1). Inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
+ *   y = clamp(sum((x_q - x_zero) * w) * (x_scale * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
  */
 #ifndef NNACL_QUANT_H
 #define NNACL_QUANT_H
@@ -44,6 +46,28 @@ typedef struct nnacl_requantize_params {
     /* derived */
     int32_t count;
 } nnacl_requantize_params;
+
+typedef struct nnacl_conv2d_dynamic_params {
+    /* attributes */
+    int32_t stride_h, stride_w;
+    int32_t pad_top, pad_left, pad_bottom, pad_right;
+    int32_t dilation_h, dilation_w;
+    int32_t groups;
+    float clamp_min, clamp_max;
+    int32_t asymmetric;
+    /* shapes, derived */
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+} nnacl_conv2d_dynamic_params;
+
+typedef struct nnacl_dense_dynamic_params {
+    /* attributes */
+    float clamp_min, clamp_max;
+    int32_t asymmetric;
+    /* shapes, derived */
+    int32_t rows, depth, units;
+} nnacl_dense_dynamic_params;
 
 #ifdef __cplusplus
 }
