@@ -186,12 +186,12 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
 
 
 def materialize_mean(node: Node, contract: str) -> Materialized:
-    """For reduce_mean: the divisor becomes part of the multiplier."""
+    """For reduce_mean, where the divisor becomes part of the multiplier, and reduce_sum."""
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
     shape = node.input(0).type.static_shape
     axes = [axis for axis in range(len(shape)) if node.attrs["axes"] >> axis & 1]
-    count = math.prod(shape[axis] for axis in axes)
+    count = math.prod(shape[axis] for axis in axes) if node.op == "reduce_mean" else 1
     attrs: dict[str, Any] = {
         "x_zero": x_zero,
         "y_zero": y_zero,

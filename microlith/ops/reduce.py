@@ -30,10 +30,19 @@ def mask_of(axes: Sequence[int], rank: int) -> int:
     return mask
 
 
+_DTYPES = {
+    "reduce_mean": (DType.f32, DType.f64, DType.s8, DType.s16),
+    "reduce_sum": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64),
+    "reduce_max": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64),
+    "reduce_min": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64),
+    "reduce_prod": (DType.f32, DType.f64, DType.s32, DType.s64),
+}
+"""Element types that each op is defined for."""
+
+
 def _infer(node: Node) -> list[TensorType]:
     x = node.input(0)
-    quantized = (DType.s8, DType.s16) if node.op == "reduce_mean" else ()
-    require_dtype(node, x, DType.f32, DType.f64, DType.s32, DType.s64, *quantized)
+    require_dtype(node, x, *_DTYPES[node.op])
     rank, mask = len(x.shape), node.attrs["axes"]
     require(node, 0 <= mask < 1 << rank, f"axes {mask:#b} are out of range for rank {rank}")
     shape: list[Dim] = []
@@ -53,12 +62,15 @@ _REDUCERS: dict[str, Callable[..., np.ndarray]] = {
     "reduce_prod": np.prod,
 }
 
+_REQUANTIZED = ("reduce_mean", "reduce_sum")
+"""Ops whose s8 result has a scale of its own."""
+
 
 def _reference(name: str) -> Callable[[Sequence[np.ndarray], Attrs], list[np.ndarray]]:
     def reference(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
         (x,) = inputs
         axes, keep = axes_of(attrs["axes"], x.ndim), bool(attrs["keep_dims"])
-        if x.dtype in (np.int8, np.int16):
+        if x.dtype in (np.int8, np.int16) and name in _REQUANTIZED:
             total = (x.astype(np.int64) - attrs["x_zero"]).sum(axis=axes, keepdims=keep)
             if attrs["rounding"] == numerics.FLOAT_EVEN:
                 y = numerics.requantize_float(total, np.float32(attrs["scale"]))
@@ -77,7 +89,12 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
         shape = sampling.shape(rng, high=7)
         mask = int(rng.integers(1, 1 << len(shape)))
         attrs: dict[str, Any] = {"axes": mask, "keep_dims": int(rng.integers(2))}
-        if name == "reduce_mean" and rng.integers(2):
+        if name in ("reduce_max", "reduce_min") and rng.integers(3) == 0:
+            return Sample([sampling.integers(rng, shape)], attrs)
+        if name != "reduce_mean" and rng.integers(3) == 0:
+            dtype = np.int32 if rng.integers(2) else np.int64
+            return Sample([rng.integers(-9, 9, shape, dtype=dtype)], attrs)
+        if name in _REQUANTIZED and rng.integers(2):
             count = int(np.prod([shape[axis] for axis in axes_of(mask, len(shape))]))
             factor = 2.0 ** rng.uniform(-1, 1) / count
             multiplier, shift = numerics.quantize_multiplier(factor)
@@ -101,6 +118,54 @@ _ATTRS: dict[str, Any] = {
     "scale": 1.0,
 }
 
+
+def _infer_arg(node: Node) -> list[TensorType]:
+    x, attrs = node.input(0), node.attrs
+    require_dtype(node, x, DType.f32, DType.s8, DType.u8, DType.s32)
+    require(node, attrs["to"] in (DType.s32.value, DType.s64.value), "positions are s32 or s64")
+    require(node, 0 <= attrs["axis"] < len(x.shape), f"axis {attrs['axis']} is out of range for rank {len(x.shape)}")
+    kept: tuple[Dim, ...] = (1,) if attrs["keep_dims"] else ()
+    return [TensorType(DType(attrs["to"]), (*x.shape[: attrs["axis"]], *kept, *x.shape[attrs["axis"] + 1 :]))]
+
+
+def _arg(name: str) -> OpDef:
+    function = np.argmax if name == "argmax" else np.argmin
+
+    def reference(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
+        (x,) = inputs
+        axis = attrs["axis"]
+        if attrs["select_last"]:
+            y = x.shape[axis] - 1 - function(np.flip(x, axis), axis=axis)
+        else:
+            y = function(x, axis=axis)
+        y = np.asarray(y).astype(DType(attrs["to"]).numpy)
+        return [np.expand_dims(y, axis) if attrs["keep_dims"] else y]
+
+    def samples(rng: np.random.Generator) -> Sample:
+        shape = sampling.shape(rng)
+        dtype = (np.float32, np.int8, np.uint8, np.int32)[int(rng.integers(4))]
+        attrs = {"axis": int(rng.integers(len(shape))), "keep_dims": int(rng.integers(2))}
+        attrs |= {"select_last": int(rng.integers(2)), "to": DType.s32.value if rng.integers(2) else DType.s64.value}
+        return Sample([rng.integers(0, 4, shape).astype(dtype)], attrs)
+
+    return OpDef(
+        name=name,
+        inputs=("x",),
+        infer=_infer_arg,
+        reference=reference,
+        samples=samples,
+        attrs={"axis": 0, "keep_dims": 1, "select_last": 0, "to": DType.s64.value},
+        doc=f"Position of the {'largest' if name == 'argmax' else 'smallest'} element along an axis.",
+    )
+
+
+_RULES = {
+    "reduce_mean": QuantRule(materialize=materialize_mean),
+    "reduce_sum": QuantRule(materialize=materialize_mean),
+    "reduce_max": QuantRule("same"),
+    "reduce_min": QuantRule("same"),
+}
+
 register(
     *(
         OpDef(
@@ -110,10 +175,12 @@ register(
             reference=_reference(name),
             samples=_samples(name),
             attrs=_ATTRS,
-            quant=QuantRule(materialize=materialize_mean) if name == "reduce_mean" else None,
+            quant=_RULES.get(name),
             tolerance=EXACT if name in ("reduce_max", "reduce_min") else Tolerance(2e-6, 1e-5),
             doc=f"{name.removeprefix('reduce_').capitalize()} over the axes whose bit is set.",
         )
         for name in _REDUCERS
-    )
+    ),
+    _arg("argmax"),
+    _arg("argmin"),
 )
