@@ -83,6 +83,21 @@ static inline bool nnacl_plan_requant_ok(int32_t multiplier, int32_t shift) {
     return multiplier >= 0 && shift >= -62 && shift <= 30;
 }
 
+/* Output size of a sliding window along one axis in *out, or a sentence. */
+static inline const char *nnacl_plan_window(int32_t size, int32_t before, int64_t after, int32_t kernel, int32_t stride,
+                                            int32_t dilation, int32_t *out) {
+    NNACL_REQUIRE(stride >= 1, "a stride is less than 1");
+    NNACL_REQUIRE(dilation >= 1, "a dilation is less than 1");
+    NNACL_REQUIRE(before >= 0 && after >= 0, "a padding is negative");
+    NNACL_REQUIRE(size >= 1 && kernel >= 1, "a dimension of the input or of the kernel is 0");
+    const int64_t padded = (int64_t)size + before + after;
+    const int64_t reach = (int64_t)(kernel - 1) * dilation + 1;
+    NNACL_REQUIRE(padded <= INT32_MAX - (int64_t)stride - dilation, "the padded input is too large");
+    NNACL_REQUIRE(reach <= padded, "the kernel is larger than the padded input");
+    *out = (int32_t)((padded - reach) / stride + 1);
+    return NULL;
+}
+
 /* The requant input of convolutions and dense: s32 [2, channels], or f32 [channels] under float-even. */
 static inline const char *nnacl_plan_requant(const nnacl_tensor *requant, int32_t channels, int32_t rounding) {
     if (rounding == NNACL_ROUND_FLOAT_EVEN) {

@@ -1,8 +1,8 @@
 #include "common/dot_s8.h"
 #include "common/requant.h"
 #include "common/share.h"
+#include "common/window.h"
 #include "conv/conv.h"
-#include "conv/conv_window.h"
 
 NNACL_DECLARE(nnacl_conv2d_s8_c);
 

@@ -3,21 +3,6 @@
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 
-/* Output size along one axis in *out, or a sentence. */
-static const char *output_size(int32_t size, int32_t before, int32_t after, int32_t kernel, int32_t stride,
-                               int32_t dilation, int32_t *out) {
-    NNACL_REQUIRE(stride >= 1, "a stride is less than 1");
-    NNACL_REQUIRE(dilation >= 1, "a dilation is less than 1");
-    NNACL_REQUIRE(before >= 0 && after >= 0, "a padding is negative");
-    NNACL_REQUIRE(size >= 1 && kernel >= 1, "a dimension of the input or of the kernel is 0");
-    const int64_t padded = (int64_t)size + before + after;
-    const int64_t reach = (int64_t)(kernel - 1) * dilation + 1;
-    NNACL_REQUIRE(padded <= INT32_MAX - (int64_t)stride, "the padded input is too large");
-    NNACL_REQUIRE(reach <= padded, "the kernel is larger than the padded input");
-    *out = (int32_t)((padded - reach) / stride + 1);
-    return NULL;
-}
-
 /* What conv2d and depthwise_conv2d share, once out_c, kernel_h and kernel_w are known. */
 static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out) {
     const nnacl_tensor *x = &in[0], *w = &in[1];
@@ -27,9 +12,10 @@ static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in,
     p->in_c = x->dims[3];
     NNACL_REQUIRE(p->in_c >= 1 && p->out_c >= 1, "there are no channels");
     const char *message =
-        output_size(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
+        nnacl_plan_window(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
     if (!message) {
-        message = output_size(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
+        message =
+            nnacl_plan_window(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
     }
     if (message) {
         return message;

@@ -1,7 +1,7 @@
 #include "common/clamp.h"
 #include "common/share.h"
+#include "common/window.h"
 #include "conv/conv.h"
-#include "conv/conv_window.h"
 
 NNACL_DECLARE(nnacl_depthwise_conv2d_f32_c);
 

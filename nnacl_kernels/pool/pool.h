@@ -1,8 +1,9 @@
 /* Two-dimensional pooling over NHWC. max_pool2d and avg_pool2d: f32 and s8 (s8 keeps the quantization of x; the
  * average rounds half away from zero). Positions in the padding never count for the maximum; for the average they
  * count as zero (s8: as the zero point) in the divisor only when count_include_pad is 1.
- * ceil_mode is settled at conversion by enlarging pad_bottom / pad_right (`extra_*` positions beyond the explicit
- * padding never count in the divisor). Inputs: 0 x. Output: 0 y.
+ * ceil_mode is settled at conversion by extra_bottom / extra_right: positions beyond the explicit padding that never
+ * count in the divisor. A window with nothing to count gives clamp_min / q_min (maximum) or 0 / x_zero (average).
+ * Inputs: 0 x. Output: 0 y.
  */
 #ifndef NNACL_POOL_H
 #define NNACL_POOL_H

@@ -1,6 +1,6 @@
 /* Which part of the kernel window lies inside the input, for one output position along one axis. */
-#ifndef NNACL_CONV_WINDOW_H
-#define NNACL_CONV_WINDOW_H
+#ifndef NNACL_WINDOW_H
+#define NNACL_WINDOW_H
 
 #include "nnacl_base.h"
 

@@ -1,0 +1,142 @@
+#include "common/plan_check.h"
+#include "dense/dense.h"
+#include "nnacl_kernels.h"
+
+static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_dense_params *p = params;
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and requant, and one output");
+    const nnacl_tensor *x = &in[0], *w = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8, "x must be f32 or s8");
+    NNACL_REQUIRE(x->rank >= 1 && nnacl_plan_count(x) >= 0, "x must have at least one dimension");
+    NNACL_REQUIRE(nnacl_plan_is(w, x->dtype, 2) && nnacl_plan_count(w) >= 0,
+                  "weights must be [units, depth] of the type of x");
+    p->units = w->dims[0];
+    p->depth = w->dims[1];
+    NNACL_REQUIRE(p->units >= 1 && p->depth >= 1, "there are no units, or they have no inputs");
+    NNACL_REQUIRE(x->dims[x->rank - 1] == p->depth, "the last dimension of x must be the depth of the weights");
+    p->rows = (int32_t)(nnacl_plan_count(x) / p->depth);
+    int32_t dims[NNACL_MAX_RANK];
+    for (int32_t i = 0; i < x->rank; i++) {
+        dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
+    }
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
+    p->has_bias = bias != NULL;
+    if (x->dtype == NNACL_F32) {
+        NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->units), "bias must be f32 [units]");
+        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3), "requant is for integers only");
+        NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
+        return NULL;
+    }
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, p->units), "bias must be s32 [units]");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                  "a zero point is outside -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
+                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
+    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), p->units, p->rounding);
+}
+
+static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_dense_params *p = params;
+    (void)kernel;
+    return p->units;
+}
+
+static int64_t dense_macs(const void *params) {
+    const nnacl_dense_params *p = params;
+    return (int64_t)p->rows * p->depth * p->units;
+}
+
+const nnacl_op nnacl_dense_op = {
+    .name = "dense",
+    .params_name = "nnacl_dense_params",
+    .header = "dense/dense.h",
+    .params_size = sizeof(nnacl_dense_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = dense_resize,
+    .parts = dense_parts,
+    .macs = dense_macs,
+};
+
+/* Fills batch_rank, batch_dims and the strides, and the leading dimensions of y; false when they do not broadcast. */
+static bool broadcast_batches(nnacl_matmul_params *p, const nnacl_tensor *a, const nnacl_tensor *b, int32_t *dims) {
+    const int32_t a_rank = a->rank - 2, b_rank = b->rank - 2;
+    p->batch_rank = a_rank > b_rank ? a_rank : b_rank;
+    int32_t a_stride = 1, b_stride = 1;
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->batch_dims[i] = p->a_strides[i] = p->b_strides[i] = 0;
+    }
+    for (int32_t i = p->batch_rank - 1; i >= 0; i--) {
+        const int32_t a_axis = i - (p->batch_rank - a_rank), b_axis = i - (p->batch_rank - b_rank);
+        const int32_t a_dim = a_axis >= 0 ? a->dims[a_axis] : 1, b_dim = b_axis >= 0 ? b->dims[b_axis] : 1;
+        if (a_dim != b_dim && a_dim != 1 && b_dim != 1) {
+            return false;
+        }
+        dims[i] = p->batch_dims[i] = a_dim == 1 ? b_dim : a_dim;
+        p->a_strides[i] = a_dim == 1 ? 0 : a_stride;
+        p->b_strides[i] = b_dim == 1 ? 0 : b_stride;
+        a_stride *= a_dim;
+        b_stride *= b_dim;
+    }
+    return true;
+}
+
+static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_matmul_params *p = params;
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 3 && n_out == 1, "expected a, b and bias, and one output");
+    const nnacl_tensor *a = &in[0], *b = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
+    NNACL_REQUIRE(a->dtype == NNACL_F32 && b->dtype == NNACL_F32, "a and b must be f32");
+    NNACL_REQUIRE(a->rank >= 2 && b->rank >= 2, "a and b must have at least two dimensions");
+    NNACL_REQUIRE(nnacl_plan_count(a) >= 0 && nnacl_plan_count(b) >= 0, "a or b has too many elements");
+    NNACL_REQUIRE((p->transpose_a == 0 || p->transpose_a == 1) && (p->transpose_b == 0 || p->transpose_b == 1),
+                  "transpose_a and transpose_b must be 0 or 1");
+    NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
+    const int32_t *a_dims = a->dims + a->rank - 2, *b_dims = b->dims + b->rank - 2;
+    p->m = a_dims[p->transpose_a];
+    p->k = a_dims[1 - p->transpose_a];
+    p->n = b_dims[1 - p->transpose_b];
+    NNACL_REQUIRE(b_dims[p->transpose_b] == p->k, "the inner dimensions of a and b differ");
+    int32_t dims[NNACL_MAX_RANK];
+    NNACL_REQUIRE(broadcast_batches(p, a, b, dims), "the leading dimensions of a and b do not broadcast");
+    dims[p->batch_rank] = p->m;
+    dims[p->batch_rank + 1] = p->n;
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], NNACL_F32, p->batch_rank + 2, dims), "y would have too many elements");
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->n), "bias must be f32 [n]");
+    /* The kernels count the rows of y; with n = 0 they could pass what the elements allow. */
+    nnacl_tensor rows = out[0];
+    rows.rank--;
+    NNACL_REQUIRE(nnacl_plan_count(&rows) >= 0, "y would have too many rows");
+    p->has_bias = bias != NULL;
+    return NULL;
+}
+
+static int32_t matmul_rows(const nnacl_matmul_params *p) {
+    int32_t rows = p->m;
+    for (int32_t i = 0; i < p->batch_rank; i++) {
+        rows *= p->batch_dims[i];
+    }
+    return rows;
+}
+
+static int32_t matmul_parts(const void *params, const nnacl_kernel *kernel) {
+    const int32_t rows = matmul_rows(params);
+    (void)kernel;
+    return rows > 0 ? rows : 1;
+}
+
+static int64_t matmul_macs(const void *params) {
+    const nnacl_matmul_params *p = params;
+    return (int64_t)matmul_rows(p) * p->k * p->n;
+}
+
+const nnacl_op nnacl_matmul_op = {
+    .name = "matmul",
+    .params_name = "nnacl_matmul_params",
+    .header = "dense/dense.h",
+    .params_size = sizeof(nnacl_matmul_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = matmul_resize,
+    .parts = matmul_parts,
+    .macs = matmul_macs,
+};
