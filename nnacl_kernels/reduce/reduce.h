@@ -3,6 +3,7 @@
  * s8 mean and sum: y = clamp(requant(sum(x - x_zero), mult, shift) + y_zero), the divisor folded into mult
  *   (tflite-double: as LiteRT does, with n = 63 - leading zeros of the 64-bit count, mult = (mult << n) / count and
  *   shift -= n).
+ *   y_zero need not be a zero point: a kernel of LiteRT sums x without x_zero and takes it off the result.
  * argmax and argmin (f32 s8 u8 s32 -> `to`: s32 or s64): position along one axis; the first of equals, or the last when
  *   select_last is 1. A NaN counts as neither larger nor smaller.
  */

@@ -7,6 +7,8 @@
 /* So many differences of two s8 values can be summed in 32 bits. */
 #define MOST_ELEMENTS_PER_SUM (1 << 23)
 
+#define MOST_OFFSET (1 << 20)
+
 /* What the resize of one op differs in. */
 typedef struct reduce_kind {
     bool empty;    /* defined for no elements */
@@ -16,8 +18,8 @@ typedef struct reduce_kind {
 } reduce_kind;
 
 static const char *check_scaled(const nnacl_reduce_params *p, int64_t count) {
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "a zero point is outside -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8), "x_zero is outside -128 .. 127");
+    NNACL_REQUIRE(p->y_zero >= -MOST_OFFSET && p->y_zero <= MOST_OFFSET, "y_zero is outside -2^20 .. 2^20");
     NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
                   "q_min .. q_max is not a range within -128 .. 127");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "rounding is not a known contract");
