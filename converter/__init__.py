@@ -1,0 +1,85 @@
+"""From a model file to a finished graph: a frontend imports, the passes of ``pipeline.py`` rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..errors import InputError, ModelFormatError
+from ..ir import Graph
+from ..numerics import CONTRACTS
+from .pipeline import Observer, optimize
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many steps of it are done, and how many there are."""
+
+
+def convert(
+    path: str | Path,
+    *,
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    observer: Observer | None = None,
+    contract: str | None = None,
+    progress: Progress | None = None,
+) -> Graph:
+    """The finished graph of a model file, with the model's own names for inputs and outputs.
+
+    ``inputs`` maps input names to shapes, which fixes symbolic sizes. ``contract`` replaces the rounding contract of
+    the format (``tflite-double``, ``single`` or ``float-even``). ``observer`` is called after each pass. Raises a
+    MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
+    """
+    graph = import_model(path, inputs=inputs, progress=progress)
+    if contract is not None:
+        if contract not in CONTRACTS:
+            raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
+        graph.contract = contract
+    return optimize(graph, observer=observer)
+
+
+def import_model(
+    path: str | Path, *, inputs: Mapping[str, Sequence[int]] | None = None, progress: Progress | None = None
+) -> Graph:
+    """The graph as the model's own frontend imports it, before any pass."""
+    path = Path(path)
+    kind = _kind(path)
+    if kind == "tflite":
+        from .frontends.tflite import load_tflite
+
+        graph = load_tflite(path)
+        if inputs:
+            _check_static(path, graph, inputs)
+        return graph
+    if kind == "onnx":
+        from .frontends.onnx import import_onnx
+
+        return import_onnx(path, inputs=inputs, progress=progress)
+    raise ModelFormatError("neither an ONNX nor a TFLite model", where=str(path), hint="files end in .onnx or .tflite")
+
+
+def _kind(path: Path) -> str | None:
+    """The format of a file, by its content where that is clear, else by its name."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+    if head[4:8] == b"TFL3":
+        return "tflite"
+    if head[4:8] == b"LITH":
+        raise ModelFormatError("it is converted already", where=str(path), hint="use it with run, codegen or inspect")
+    return {".onnx": "onnx", ".tflite": "tflite", ".pb": "onnx"}.get(path.suffix.lower())
+
+
+def _check_static(path: Path, graph: Graph, inputs: Mapping[str, Sequence[int]]) -> None:
+    """Shapes given for a model that has fixed ones must be those."""
+    shapes = {value.name: value.shape for value in graph.inputs}
+    for name, shape in inputs.items():
+        if name not in shapes:
+            raise InputError(
+                f"the model has no input '{name}'", where=str(path), hint=f"its inputs: {', '.join(shapes)}"
+            )
+        if shapes[name] != tuple(shape):
+            raise InputError(
+                f"input '{name}' cannot have the shape {list(shape)}: the model says {list(shapes[name])}",
+                where=str(path),
+            )

@@ -1,0 +1,339 @@
+"""Imports an ONNX model: reads the file, walks its nodes through the tables of rows, keeps its names.
+
+Opset 7 and newer. Whatever ONNX can compute at conversion is computed; every node that cannot be converted is
+collected, so that one ``UnsupportedError`` lists them all.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import inliner
+
+from ...dtypes import DType
+from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
+from ...ir import Dim, Graph, TensorType, Value
+from . import onnx_control, onnx_conv, onnx_data, onnx_math, onnx_reduce
+from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
+from .onnx_sizes import compute, compute_sizes, shape_of, size_of
+
+ROWS: dict[str, Row] = {
+    **onnx_conv.ROWS,
+    **onnx_data.ROWS,
+    **onnx_math.ROWS,
+    **onnx_reduce.ROWS,
+    **onnx_control.ROWS,
+}
+"""Every ONNX operator that is known."""
+
+OLDEST_OPSET = 7
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many steps are done, and how many there are."""
+
+
+def import_onnx(
+    path: str | Path, *, inputs: Mapping[str, Sequence[int]] | None = None, progress: Progress | None = None
+) -> Graph:
+    """The graph of an ONNX file. ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes.
+
+    Raises ModelFormatError for a file that is not a sound model, InputError for ``inputs`` that do not fit, and
+    UnsupportedError with all nodes that cannot be converted.
+    """
+    path = Path(path)
+    model = _inlined(_load(path), path)
+    importer = _Importer(model, path, inputs or {})
+    return importer.run(progress or (lambda what, done, total: None))
+
+
+def _load(path: Path) -> onnx.ModelProto:
+    try:
+        model = onnx.load(str(path), format="protobuf", load_external_data=False)
+    except (DecodeError, ValueError, RuntimeError) as error:
+        raise ModelFormatError(
+            f"not an ONNX model, or a damaged one ({_one_line(error)})", where=str(path), hint="export it again"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+    if not model.HasField("graph") or not model.graph.output:
+        raise ModelFormatError("not an ONNX model: it has no graph with outputs", where=str(path))
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+    except Exception as error:  # a missing or short file, or a path that leaves the folder
+        raise ModelFormatError(
+            f"its external data cannot be read: {_one_line(error)}",
+            where=str(path),
+            hint="keep the data file beside the model, under the name that the exporter gave it",
+        ) from error
+    return model
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _inlined(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+    """The model with calls of its own functions replaced by their bodies."""
+    if not model.functions:
+        return model
+    try:
+        return inliner.inline_local_functions(model)
+    except Exception as error:  # a C++ exception of the onnx package
+        raise ModelFormatError(f"its functions cannot be inlined: {_one_line(error)}", where=str(path)) from error
+
+
+class _Importer:
+    def __init__(self, model: onnx.ModelProto, path: Path, given: Mapping[str, Sequence[int]]) -> None:
+        self.proto = model.graph
+        self.path = path
+        self.given = given
+        self.opset = self._opset(model)
+        self.graph = Graph(name=model.graph.name or path.stem, contract="float-even")
+        self.scope: dict[str, Entry] = {}
+        self.builder = Builder(self.graph)
+        self.rejected: list[Unsupported] = []
+
+    def _opset(self, model: onnx.ModelProto) -> int:
+        versions = [item.version for item in model.opset_import if item.domain in ("", "ai.onnx")]
+        opset = max(versions, default=1)
+        newest = onnx.defs.onnx_opset_version()
+        if not OLDEST_OPSET <= opset <= newest:
+            raise ModelFormatError(
+                f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
+                where=str(self.path),
+                hint="convert it with onnx.version_converter, or export it again",
+            )
+        return opset
+
+    def fail(self, what: str, hint: str = "") -> ModelFormatError:
+        return ModelFormatError(what, where=str(self.path), hint=hint)
+
+    def run(self, progress: Progress) -> Graph:
+        self.builder.reserve(self._all_names())
+        self._add_initializers()
+        self._add_inputs()
+        total = len(self.proto.node)
+        for index, proto in enumerate(self.proto.node):
+            progress("import", index, total)
+            self.convert(proto, index)
+        progress("import", total, total)
+        if not self.rejected:
+            self._add_outputs()
+        if self.rejected:
+            raise UnsupportedError(self.rejected, where=str(self.path))
+        self.graph.remove_dead()
+        return self.graph
+
+    def _all_names(self) -> set[str]:
+        names = {item.name for item in [*self.proto.input, *self.proto.initializer, *self.proto.output]}
+        for node in self.proto.node:
+            names.update(node.output)
+        return names
+
+    def _add_initializers(self) -> None:
+        for tensor in self.proto.initializer:
+            try:
+                self.scope[tensor.name] = constant(array_of(tensor), tensor.name)
+            except Reject as error:
+                self.scope[tensor.name] = Poison()
+                self.rejected.append(Unsupported(tensor.name, "initializer", error.reason, error.hint))
+            except (ValueError, TypeError) as error:
+                raise self.fail(f"the data of initializer '{tensor.name}' is damaged: {_one_line(error)}") from error
+        for sparse in self.proto.sparse_initializer:
+            self.scope[sparse.values.name] = Poison()
+            self.rejected.append(Unsupported(sparse.values.name, "initializer", "it is a sparse tensor"))
+
+    def _add_inputs(self) -> None:
+        infos = [info for info in self.proto.input if info.name not in self.scope]
+        names = [info.name for info in infos]
+        for name in self.given:
+            if name not in names:
+                close = difflib.get_close_matches(name, names, 1)
+                raise InputError(
+                    f"the model has no input '{name}'",
+                    where=str(self.path),
+                    hint=f"did you mean '{close[0]}'?" if close else f"its inputs: {', '.join(names)}",
+                )
+        types = {info.name: self._input_type(info) for info in infos}
+        if len(types) != len(infos):
+            raise self.fail("two inputs have the same name")
+        fixed = self._fixed_symbols(types)
+        for name, type in types.items():
+            shape = self.given.get(name) or [fixed.get(dim, dim) if isinstance(dim, str) else dim for dim in type.shape]
+            value = Value(name, TensorType(type.dtype, tuple(shape)))
+            self.graph.inputs.append(value)
+            self.builder.begin(name, "input")
+            self.scope[name] = value if type.dtype not in NARROWED else self.builder.cast(value, DType.f32)
+
+    def _input_type(self, info: onnx.ValueInfoProto) -> TensorType:
+        if not info.type.HasField("tensor_type"):
+            kind = info.type.WhichOneof("value") or "no type"
+            self.rejected.append(Unsupported(info.name, "input", f"it is {kind}, only tensors are supported"))
+            return TensorType(DType.f32, ())
+        tensor = info.type.tensor_type
+        given = self.given.get(info.name)
+        try:
+            dtype = _dtype(tensor.elem_type)
+        except Reject as error:
+            self.rejected.append(Unsupported(info.name, "input", error.reason, error.hint))
+            dtype = DType.f32
+        if not tensor.HasField("shape"):
+            if given is None:
+                raise ShapeError(
+                    f"input '{info.name}' has no shape",
+                    where=str(self.path),
+                    hint=f"give one: --input {info.name}:1,3,224,224",
+                )
+            return TensorType(dtype, tuple(given))
+        shape: list[Dim] = []
+        for axis, dim in enumerate(tensor.shape.dim):
+            if dim.WhichOneof("value") == "dim_value" and dim.dim_value > 0:
+                shape.append(dim.dim_value)
+            else:
+                shape.append(dim.dim_param or f"{info.name}_dim{axis}")
+        if given is not None:
+            self._check_given(info.name, shape, given)
+        return TensorType(dtype, tuple(shape))
+
+    def _check_given(self, name: str, shape: Sequence[Dim], given: Sequence[int]) -> None:
+        fits = len(given) == len(shape) and all(
+            size >= 1 and (isinstance(dim, str) or dim == size) for dim, size in zip(shape, given, strict=True)
+        )
+        if not fits:
+            raise InputError(
+                f"input '{name}' cannot have the shape {_shape(given)}: the model says {_shape(shape)}",
+                where=str(self.path),
+                hint="only sizes that the model names by a symbol can be chosen",
+            )
+
+    def _fixed_symbols(self, types: Mapping[str, TensorType]) -> dict[str, int]:
+        """Sizes of symbols that the given shapes fix, so that they hold for every other input too."""
+        fixed: dict[str, int] = {}
+        for name, sizes in self.given.items():
+            for dim, size in zip(types[name].shape, sizes, strict=True):
+                if isinstance(dim, str) and fixed.setdefault(dim, size) != size:
+                    raise InputError(f"the size '{dim}' is both {fixed[dim]} and {size}", where=str(self.path))
+        return fixed
+
+    def convert(self, proto: onnx.NodeProto, index: int) -> None:
+        """Converts one node; what cannot be converted is noted, and its outputs are poisoned."""
+        label = proto.name or next((name for name in proto.output if name), f"{proto.op_type}_{index}")
+        for name in proto.input:
+            if name and name not in self.scope:
+                raise self.fail(f"node '{label}' uses '{name}', which no node before it computes")
+        for name in proto.output:
+            if name and name in self.scope:
+                raise self.fail(f"node '{label}' computes '{name}' a second time")
+        entries = [self.scope[name] if name else None for name in proto.input]
+        node = OnnxNode(proto, entries, self.opset, label)
+        try:
+            results = self._results(node)
+        except (Reject, ShapeError) as error:
+            reason, hint = (error.reason, error.hint) if isinstance(error, Reject) else (error.what, error.hint)
+            self._reject(node, reason, hint)
+            results = []
+        except (ValueError, TypeError, IndexError, OverflowError, ArithmeticError) as error:
+            self._reject(node, f"it is malformed: {_one_line(error)}", "check the model with onnx.checker")
+            results = []
+        created = self.builder.created
+        for position, name in enumerate(proto.output):
+            if not name:
+                continue
+            result = results[position] if position < len(results) else Poison()
+            if isinstance(result, Value) and id(result) in created:
+                created.remove(id(result))
+                result.name = name
+            self.scope[name] = result
+
+    def _results(self, node: OnnxNode) -> Sequence[Entry]:
+        self.builder.begin(node.name, node.op)
+        domain = node.proto.domain
+        row = ROWS.get(node.op) if domain in ("", "ai.onnx") else None
+        if domain not in ("", "ai.onnx"):
+            raise Reject(f"operators of domain '{domain}' are not supported")
+        if any(isinstance(entry, Poison) for entry in node.entries):
+            return self._poisoned(node, row)
+        if node.op == "Shape":
+            return [shape_of(node)]
+        if node.op == "Size":
+            return [size_of(node)]
+        if (sizes := compute_sizes(node)) is not None:
+            return sizes
+        if (arrays := compute(node)) is not None:
+            return [self.builder.computed(array) for array in arrays]
+        if row is None:
+            raise Reject(*_why_unknown(node))
+        result = row(self.builder, node)
+        results = [result] if isinstance(result, Value) else list(result)
+        for index in range(len(results), len(node.output_names)):
+            if node.wants(index):
+                raise Reject(f"output {index} is not supported")
+        return results
+
+    def _poisoned(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
+        """A node behind a rejected one: it is reported too when its operator is not known at all."""
+        if row is None and node.op not in ("Shape", "Size"):
+            raise Reject(*_why_unknown(node))
+        return []
+
+    def _reject(self, node: OnnxNode, reason: str, hint: str) -> None:
+        domain = node.proto.domain
+        op = f"{domain}.{node.op}" if domain not in ("", "ai.onnx") else node.op
+        self.rejected.append(Unsupported(node.name, op, reason, hint))
+
+    def _add_outputs(self) -> None:
+        for info in self.proto.output:
+            if info.name not in self.scope:
+                raise self.fail(f"no node computes the output '{info.name}'")
+            entry = self.scope[info.name]
+            self.builder.begin(info.name, "output")
+            if isinstance(entry, Sizes) and (known := entry.known()) is not None:
+                entry = self.builder.computed(known)
+            if not isinstance(entry, Value):
+                self.rejected.append(Unsupported(info.name, "output", "it is a size that is known only at run time"))
+                continue
+            declared = _declared_dtype(info)
+            if declared in NARROWED and entry.dtype is DType.f32:
+                entry = self.builder.cast(entry, declared)
+            elif entry.producer is None or any(entry is output for output in self.graph.outputs):
+                entry = self.builder.copy(entry)
+            entry.name = info.name
+            self.graph.outputs.append(entry)
+
+
+NARROWED = (DType.f16, DType.f64)
+"""Element types that exist at inputs and outputs only; inside they are f32."""
+
+
+def _dtype(data_type: int) -> DType:
+    exact = {onnx.TensorProto.FLOAT16: DType.f16, onnx.TensorProto.DOUBLE: DType.f64}
+    return exact.get(data_type) or onnx_data.dtype_of(data_type)
+
+
+def _declared_dtype(info: onnx.ValueInfoProto) -> DType | None:
+    try:
+        return _dtype(info.type.tensor_type.elem_type)
+    except Reject:
+        return None
+
+
+def _shape(dims: Sequence[Dim]) -> str:
+    return f"[{','.join(map(str, dims))}]"
+
+
+def _why_unknown(node: OnnxNode) -> tuple[str, str]:
+    """Reason and hint for an operator without a row."""
+    if node.op in onnx_control.REASONS:
+        return onnx_control.REASONS[node.op]
+    try:
+        onnx.defs.get_schema(node.op, node.opset, "")
+    except Exception:  # onnx.defs.SchemaError, which is a C++ exception
+        return f"ONNX opset {node.opset} has no such operator", ""
+    return "this operator is not supported", ""
+
+
+__all__ = ["ROWS", "import_onnx"]

@@ -1,0 +1,46 @@
+"""ONNX constants, and the reasons why some well-known operators cannot be converted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Value
+from .onnx_graph import Builder, OnnxNode, Reject, Row
+
+
+def constant(g: Builder, node: OnnxNode) -> Value:
+    """Constant in all its forms but sparse tensors and strings."""
+    if (array := node.tensor("value")) is not None:
+        return g.computed(array)
+    names = node.attribute_names()
+    if "value_int" in names:
+        return g.computed(np.asarray(node.int("value_int", 0), np.int64))
+    if "value_float" in names:
+        return g.computed(np.asarray(node.float("value_float", 0.0), np.float32))
+    if (ints := node.ints("value_ints")) is not None:
+        return g.computed(np.asarray(ints, np.int64))
+    if (floats := node.floats("value_floats")) is not None:
+        return g.computed(np.asarray(floats, np.float32))
+    raise Reject(f"a constant of the form {', '.join(names) or 'none'} is not supported")
+
+
+def constant_of_shape(g: Builder, node: OnnxNode) -> Value:
+    """ConstantOfShape whose shape is not constant."""
+    raise Reject("the shape is known only at run time", "give all input sizes, for example --input x:1,3,224,224")
+
+
+NO_KERNEL = "there is no kernel for it yet"
+
+REASONS: dict[str, tuple[str, str]] = {
+    "GRU": (NO_KERNEL, "recurrent layers: export the cell step by step"),
+    "LSTM": (NO_KERNEL, "recurrent layers: export the cell step by step"),
+    "RNN": (NO_KERNEL, "recurrent layers: export the cell step by step"),
+    "If": ("control flow is supported only when its condition is constant", "trace the model with fixed input sizes"),
+    "Loop": ("loops are not supported", "unroll the loop in the export"),
+    "Scan": ("loops are not supported", "unroll the loop in the export"),
+    "NonMaxSuppression": ("its output size depends on the data", "cut the model before it"),
+    "NonZero": ("its output size depends on the data", "cut the model before it"),
+    "Unique": ("its output size depends on the data", "cut the model before it"),
+}
+
+ROWS: dict[str, Row] = {"Constant": constant, "ConstantOfShape": constant_of_shape}

@@ -1,0 +1,276 @@
+"""What the rows of the ONNX tables work with: one node with checked attributes, and the builder of the graph.
+
+A row is a function ``row(g, node)`` that adds ops to the graph through ``g`` and returns the values of the node's
+outputs. It raises ``Reject`` for what cannot be converted; the importer collects all of these. ONNX tensors are
+channels-first, so a spatial op stands between two transposes, which the layout pass takes out again.
+
+A size that is known only at run time (a symbolic dimension) is not a tensor of the graph: what a model computes from
+``Shape`` lives as a ``Sizes`` while it is imported, and ends in the attributes of the ops that use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, numpy_helper
+
+from ...dtypes import DType
+from ...ir import Dim, Graph, TensorType, Value
+from ..passes.fold_constants import folded_output
+
+
+class Reject(Exception):
+    """A node cannot be converted: the reason, and what the user can do about it."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.hint = reason, hint
+
+
+FIX_SIZES = "give all input sizes, for example --input x:1,3,224,224"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """An integer tensor made of sizes: each element an int, a symbol, or None for a size that has no name."""
+
+    elements: np.ndarray
+    """dtype object."""
+
+    @property
+    def dims(self) -> tuple[int | str | None, ...]:
+        return tuple(self.elements.reshape(-1).tolist())
+
+    def known(self) -> np.ndarray | None:
+        """As int64 when every element is a number, else None."""
+        if all(isinstance(element, int) for element in self.dims):
+            return self.elements.astype(np.int64)
+        return None
+
+
+class Poison:
+    """Stands for an output of a node that was rejected."""
+
+
+Entry = Value | Sizes | Poison | None
+
+
+class OnnxNode:
+    """One node: inputs looked up, attributes by type."""
+
+    def __init__(self, proto: onnx.NodeProto, inputs: Sequence[Entry], opset: int, label: str) -> None:
+        self.proto = proto
+        self.op = proto.op_type
+        self.name = label
+        self.opset = opset
+        self.entries = list(inputs)
+        self.output_names = list(proto.output)
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    def has(self, index: int) -> bool:
+        """Whether input ``index`` is given."""
+        return index < len(self.entries) and self.entries[index] is not None
+
+    def wants(self, index: int) -> bool:
+        """Whether output ``index`` is named."""
+        return index < len(self.output_names) and self.output_names[index] != ""
+
+    def value(self, index: int) -> Value:
+        """Input ``index``, which must be there and be a tensor."""
+        entry = self.entries[index] if index < len(self.entries) else None
+        if entry is None:
+            raise Reject(f"input {index} is missing")
+        if isinstance(entry, Value):
+            return entry
+        if isinstance(entry, Sizes) and (known := entry.known()) is not None:
+            return constant(known, f"{self.name}_sizes")
+        raise Reject(f"input {index} holds sizes that are known only at run time", FIX_SIZES)
+
+    def optional(self, index: int) -> Value | None:
+        return self.value(index) if self.has(index) else None
+
+    def values(self) -> list[Value]:
+        """All inputs, which must be there."""
+        return [self.value(index) for index in range(len(self.entries))]
+
+    def array(self, index: int, what: str) -> np.ndarray:
+        """The data of input ``index``, which must be constant."""
+        data = self.value(index).data
+        if data is None:
+            raise Reject(f"{what} is computed at run time; it must be constant")
+        return data
+
+    def optional_array(self, index: int, what: str) -> np.ndarray | None:
+        return self.array(index, what) if self.has(index) else None
+
+    def vector(self, index: int, what: str) -> list[int]:
+        """The elements of a constant integer input."""
+        array = self.array(index, what)
+        if array.dtype.kind not in "iu":
+            raise Reject(f"{what} has type {array.dtype}, expected int64")
+        return [int(element) for element in array.reshape(-1)]
+
+    def sizes(self, index: int, what: str) -> tuple[int | str | None, ...]:
+        """The elements of an integer input that may be sizes known only at run time."""
+        entry = self.entries[index] if index < len(self.entries) else None
+        return entry.dims if isinstance(entry, Sizes) else tuple(self.vector(index, what))
+
+    def _attribute(self, name: str, kind: int) -> AttributeProto | None:
+        attribute = self._attributes.get(name)
+        if attribute is not None and attribute.type != kind:
+            kind_name = AttributeProto.AttributeType.Name(kind)  # type: ignore[arg-type]
+            raise Reject(f"attribute '{name}' has the wrong type, expected {kind_name}")
+        return attribute
+
+    def int(self, name: str, default: int) -> int:
+        attribute = self._attribute(name, AttributeProto.INT)
+        return default if attribute is None else int(attribute.i)
+
+    def float(self, name: str, default: float) -> float:
+        attribute = self._attribute(name, AttributeProto.FLOAT)
+        return default if attribute is None else float(attribute.f)
+
+    def string(self, name: str, default: str) -> str:
+        attribute = self._attribute(name, AttributeProto.STRING)
+        return default if attribute is None else attribute.s.decode("utf-8", "replace")
+
+    def ints(self, name: str) -> list[int] | None:
+        attribute = self._attribute(name, AttributeProto.INTS)
+        return None if attribute is None else [int(item) for item in attribute.ints]
+
+    def floats(self, name: str) -> list[float] | None:
+        attribute = self._attribute(name, AttributeProto.FLOATS)
+        return None if attribute is None else [float(item) for item in attribute.floats]
+
+    def tensor(self, name: str) -> np.ndarray | None:
+        attribute = self._attribute(name, AttributeProto.TENSOR)
+        return None if attribute is None else array_of(attribute.t)
+
+    def attribute_names(self) -> list[str]:
+        return list(self._attributes)
+
+
+def array_of(tensor: onnx.TensorProto) -> np.ndarray:
+    """The data of a tensor, with half and double precision as float32. ``Reject`` for types that have no row."""
+    name = onnx.TensorProto.DataType.Name(tensor.data_type) if tensor.data_type in _known_types() else "an unknown type"
+    if name in ("STRING", "UNDEFINED", "an unknown type", "COMPLEX64", "COMPLEX128"):
+        raise Reject(f"tensor '{tensor.name}' is {name}")
+    return usable_array(numpy_helper.to_array(tensor), tensor.name)
+
+
+def usable_array(array: np.ndarray, name: str) -> np.ndarray:
+    """The array in an element type that the graph knows: half and double precision become float32."""
+    if array.dtype in (np.float16, np.float64) or array.dtype.name == "bfloat16":
+        with np.errstate(over="ignore"):
+            return array.astype(np.float32)
+    try:
+        DType.from_numpy(array.dtype)
+    except KeyError:
+        raise Reject(f"tensor '{name}' has element type {array.dtype}") from None
+    return np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _known_types() -> Sequence[int]:
+    return onnx.TensorProto.DataType.values()
+
+
+def constant(data: np.ndarray, name: str) -> Value:
+    """A constant that belongs to the graph once a node uses it."""
+    array = np.asarray(data)
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    return Value(name, TensorType(DType.from_numpy(array.dtype), tuple(array.shape)), data=array)
+
+
+class Builder:
+    """Adds ops to a graph on behalf of one ONNX node; a node whose inputs are all constant is computed at once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.label = ""
+        self.source = ""
+        self.created: set[int] = set()
+        """Identities of the values that the current node has made."""
+        self._names: set[str] = set()
+        self._kept: list[Value] = []
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keeps the model's own names free."""
+        self._names.update(names)
+
+    def begin(self, label: str, source: str) -> None:
+        """What follows belongs to another node of the model."""
+        self.label, self.source = label, source
+        self.created.clear()
+        self._kept.clear()
+
+    def _note(self, value: Value) -> Value:
+        self.created.add(id(value))
+        self._kept.append(value)
+        return value
+
+    def unique(self, base: str) -> str:
+        """``base``, or ``base_2``, ... when a value already has the name."""
+        name, number = base, 2
+        while name in self._names:
+            name, number = f"{base}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def const(self, data: np.ndarray | Sequence[float], suffix: str = "const") -> Value:
+        """A new constant of the current node."""
+        return self._note(constant(np.asarray(data), self.unique(f"{self.label}_{suffix}")))
+
+    def computed(self, data: np.ndarray) -> Value:
+        """The result of the current node as a constant."""
+        return self.const(usable_array(data, self.label), "value")
+
+    def add(self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None = None) -> Value:
+        """A new node; its only output, or the folded constant."""
+        node = self.graph.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.source)
+        output = node.output
+        output.name = self.unique(f"{self.label}_{op}")
+        folded = folded_output(node)
+        if folded is None:
+            return self._note(output)
+        self.graph.remove(node)
+        return self._note(constant(folded, output.name))
+
+    def cast(self, x: Value, dtype: DType) -> Value:
+        return x if x.dtype is dtype else self.add("cast", [x], {"to": dtype.value})
+
+    def copy(self, x: Value) -> Value:
+        """A value of its own with the same elements, never folded."""
+        node = self.graph.add("reshape", [x], {"shape": (0,) * len(x.shape)}, name=self.label, source=self.source)
+        return self._note(node.output)
+
+    def transpose(self, x: Value, perm: Sequence[int]) -> Value:
+        return self.add("transpose", [x], {"perm": tuple(perm)}) if list(perm) != sorted(perm) else x
+
+    def reshape(self, x: Value, shape: Sequence[Dim | None]) -> Value:
+        """``x`` with the given sizes, of which symbols and at most one None are settled from the sizes of ``x``."""
+        if tuple(shape) == x.shape:
+            return x
+        wanted: list[int] = []
+        for index, dim in enumerate(shape):
+            if isinstance(dim, int):
+                wanted.append(dim)
+            elif dim is not None and index < len(x.shape) and x.shape[index] == dim:
+                wanted.append(0)
+            else:
+                wanted.append(-1)
+        if wanted.count(-1) > 1:
+            raise Reject(f"the new shape {tuple(shape)} has more than one size known only at run time", FIX_SIZES)
+        return self.add("reshape", [x], {"shape": tuple(wanted)})
+
+    def to_nhwc(self, x: Value) -> Value:
+        return self.transpose(x, (0, 2, 3, 1))
+
+    def to_nchw(self, x: Value) -> Value:
+        return self.transpose(x, (0, 3, 1, 2))
+
+
+Row = Callable[[Builder, OnnxNode], "Value | Sequence[Value]"]
+"""The conversion of one ONNX operator."""

@@ -1,0 +1,270 @@
+"""ONNX elementwise operators, activations and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...dtypes import DType
+from ...ir import Value
+from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+
+
+def _unary(op: str) -> Row:
+    """An operator that is one of ours, without attributes."""
+
+    def row(g: Builder, node: OnnxNode) -> Value:
+        return g.add(op, [node.value(0)])
+
+    row.__doc__ = f"{op}, elementwise."
+    return row
+
+
+def _binary(op: str) -> Row:
+    """An operator of two tensors that broadcast."""
+
+    def row(g: Builder, node: OnnxNode) -> Value:
+        return g.add(op, [node.value(0), node.value(1)])
+
+    row.__doc__ = f"{op} of two tensors that broadcast."
+    return row
+
+
+def _variadic(op: str) -> Row:
+    """An operator of one or more tensors that broadcast, from left to right."""
+
+    def row(g: Builder, node: OnnxNode) -> Value:
+        return _chain(g, op, node.values())
+
+    row.__doc__ = f"{op} of one or more tensors that broadcast."
+    return row
+
+
+def _chain(g: Builder, op: str, values: Sequence[Value]) -> Value:
+    if not values:
+        raise Reject("has no inputs")
+    result = values[0]
+    for value in values[1:]:
+        result = g.add(op, [result, value])
+    return result
+
+
+def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
+    """An activation with float attributes, which are ours under the names alpha and beta."""
+
+    def row(g: Builder, node: OnnxNode) -> Value:
+        return g.add(op, [node.value(0)], {name: node.float(name, default) for name, default in defaults.items()})
+
+    row.__doc__ = f"{op} with {', '.join(defaults)}."
+    return row
+
+
+def div(g: Builder, node: OnnxNode) -> Value:
+    """Div; by a constant it is a multiplication where that is exact, otherwise a division."""
+    return g.add("div", [node.value(0), node.value(1)])
+
+
+def mean(g: Builder, node: OnnxNode) -> Value:
+    """Mean of one or more tensors."""
+    values = node.values()
+    total = _chain(g, "add", values)
+    return g.add("mul", [total, g.const(np.float32(1.0 / len(values)))]) if len(values) > 1 else total
+
+
+def power(g: Builder, node: OnnxNode) -> Value:
+    """Pow; the exponents 1, 2, 0.5, -1 and -0.5 have ops of their own."""
+    x, exponent = node.value(0), node.value(1)
+    if exponent.data is not None and exponent.data.size == 1 and x.dtype is DType.f32:
+        special = {2.0: "square", 0.5: "sqrt", -1.0: "reciprocal", -0.5: "rsqrt"}.get(float(exponent.data.reshape(())))
+        if special is not None and exponent.data.ndim <= len(x.shape):
+            return g.add(special, [x])
+    if exponent.dtype is not x.dtype:
+        exponent = g.add("cast", [exponent], {"to": x.dtype.value})
+    return g.add("pow", [x, exponent])
+
+
+def clip(g: Builder, node: OnnxNode) -> Value:
+    """Clip with constant bounds: inputs since opset 11, attributes before."""
+    x = node.value(0)
+    if node.opset >= 11:
+        low, high = (_bound(node, index, name) for index, name in ((1, "min"), (2, "max")))
+    else:
+        low, high = node.float("min", -np.inf), node.float("max", np.inf)
+    return clipped(g, x, -np.inf if low is None else low, np.inf if high is None else high)
+
+
+def _bound(node: OnnxNode, index: int, name: str) -> float | None:
+    array = node.optional_array(index, f"input '{name}'")
+    if array is None:
+        return None
+    if array.size != 1:
+        raise Reject(f"input '{name}' has shape {array.shape}, expected a scalar")
+    return float(array.reshape(()))
+
+
+def clipped(g: Builder, x: Value, low: float, high: float) -> Value:
+    """x between two numbers; when they cross, everything becomes the upper one."""
+    if x.dtype.is_integer:
+        if np.isfinite(low):
+            x = g.add("max", [x, g.const(np.asarray(low, x.dtype.numpy))])
+        return g.add("min", [x, g.const(np.asarray(high, x.dtype.numpy))]) if np.isfinite(high) else x
+    return g.add("clip", [x], {"alpha": min(low, high), "beta": high})
+
+
+def gelu(g: Builder, node: OnnxNode) -> Value:
+    """Gelu, exact or by tanh."""
+    approximate = node.string("approximate", "none")
+    if approximate not in ("none", "tanh"):
+        raise Reject(f"attribute 'approximate' is '{approximate}'")
+    return g.add("gelu", [node.value(0)], {"alpha": 1.0 if approximate == "tanh" else 0.0})
+
+
+def selu(g: Builder, node: OnnxNode) -> Value:
+    """Selu: gamma * elu(x, alpha)."""
+    alpha, gamma = node.float("alpha", 1.67326319217681884765625), node.float("gamma", 1.05070102214813232421875)
+    y = g.add("elu", [node.value(0)], {"alpha": alpha})
+    return g.add("mul", [y, g.const(np.float32(gamma))])
+
+
+def celu(g: Builder, node: OnnxNode) -> Value:
+    """Celu: alpha * elu(x / alpha)."""
+    alpha = node.float("alpha", 1.0)
+    if alpha == 0.0:
+        raise Reject("attribute 'alpha' is 0")
+    if alpha == 1.0:
+        return g.add("elu", [node.value(0)], {"alpha": 1.0})
+    scaled = g.add("mul", [node.value(0), g.const(np.float32(1.0 / alpha))])
+    return g.add("mul", [g.add("elu", [scaled], {"alpha": 1.0}), g.const(np.float32(alpha))])
+
+
+def swish(g: Builder, node: OnnxNode) -> Value:
+    """Swish: x * sigmoid(alpha * x)."""
+    x, alpha = node.value(0), node.float("alpha", 1.0)
+    if alpha == 1.0:
+        return g.add("silu", [x])
+    scaled = g.add("mul", [x, g.const(np.float32(alpha))])
+    return g.add("mul", [x, g.add("sigmoid", [scaled])])
+
+
+def mish(g: Builder, node: OnnxNode) -> Value:
+    """Mish: x * tanh(softplus(x))."""
+    x = node.value(0)
+    return g.add("mul", [x, g.add("tanh", [g.add("softplus", [x])])])
+
+
+def softsign(g: Builder, node: OnnxNode) -> Value:
+    """Softsign: x / (1 + |x|)."""
+    x = node.value(0)
+    return g.add("div", [x, g.add("add", [g.add("abs", [x]), g.const(np.float32(1.0))])])
+
+
+def tan(g: Builder, node: OnnxNode) -> Value:
+    """Tan: sin / cos."""
+    x = node.value(0)
+    return g.add("div", [g.add("sin", [x]), g.add("cos", [x])])
+
+
+def sinh(g: Builder, node: OnnxNode) -> Value:
+    """Sinh: (exp(x) - exp(-x)) / 2."""
+    return _halved(g, node.value(0), "sub")
+
+
+def cosh(g: Builder, node: OnnxNode) -> Value:
+    """Cosh: (exp(x) + exp(-x)) / 2."""
+    return _halved(g, node.value(0), "add")
+
+
+def _halved(g: Builder, x: Value, op: str) -> Value:
+    y = g.add(op, [g.add("exp", [x]), g.add("exp", [g.add("neg", [x])])])
+    return g.add("mul", [y, g.const(np.float32(0.5))])
+
+
+def _softmax(op: str) -> Row:
+    def row(g: Builder, node: OnnxNode) -> Value:
+        x = node.value(0)
+        rank = len(x.shape)
+        axis = axis_of(node, "axis", -1 if node.opset >= 13 else 1, rank)
+        if node.opset >= 13 or axis == rank - 1:
+            return g.add(op, [x], {"axis": axis})
+        rows, depth = x.shape[:axis], x.shape[axis:]
+        if any(isinstance(dim, str) for dim in depth):
+            raise Reject("the sizes behind the axis must be known", FIX_SIZES)
+        size = int(np.prod([int(dim) for dim in depth]))
+        flat = g.reshape(x, (_product(rows), size))
+        return g.reshape(g.add(op, [flat], {"axis": 1}), x.shape)
+
+    row.__doc__ = f"{op}; before opset 13 over everything behind the axis."
+    return row
+
+
+def _product(dims: Sequence[int | str]) -> int | None:
+    product = 1
+    for dim in dims:
+        if isinstance(dim, str):
+            return None
+        product *= dim
+    return product
+
+
+def axis_of(node: OnnxNode, name: str, default: int, rank: int) -> int:
+    """An axis attribute counted from the front; ``Reject`` when it is outside."""
+    axis = node.int(name, default)
+    return checked_axis(axis, rank, f"attribute '{name}'")
+
+
+def checked_axis(axis: int, rank: int, what: str) -> int:
+    """An axis counted from the front; ``Reject`` when it is outside."""
+    if not -rank <= axis < rank:
+        raise Reject(f"{what} is {axis}, outside of the {rank} dimensions")
+    return axis % rank
+
+
+_UNARY: Mapping[str, str] = {
+    "Abs": "abs",
+    "Ceil": "ceil",
+    "Cos": "cos",
+    "Erf": "erf",
+    "Exp": "exp",
+    "Floor": "floor",
+    "HardSwish": "hard_swish",
+    "Log": "log",
+    "Neg": "neg",
+    "Reciprocal": "reciprocal",
+    "Relu": "relu",
+    "Round": "round",
+    "Sigmoid": "sigmoid",
+    "Sign": "sign",
+    "Sin": "sin",
+    "Softplus": "softplus",
+    "Sqrt": "sqrt",
+    "Tanh": "tanh",
+}
+
+_BINARY: Mapping[str, str] = {"Add": "add", "Mul": "mul", "PRelu": "prelu", "Sub": "sub"}
+
+_VARIADIC: Mapping[str, str] = {"Max": "max", "Min": "min", "Sum": "add"}
+
+ROWS: dict[str, Row] = {
+    **{name: _unary(op) for name, op in _UNARY.items()},
+    **{name: _binary(op) for name, op in _BINARY.items()},
+    **{name: _variadic(op) for name, op in _VARIADIC.items()},
+    "Celu": celu,
+    "Clip": clip,
+    "Cosh": cosh,
+    "Div": div,
+    "Elu": _scaled("elu", {"alpha": 1.0}),
+    "Gelu": gelu,
+    "HardSigmoid": _scaled("hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
+    "LeakyRelu": _scaled("leaky_relu", {"alpha": 0.01}),
+    "LogSoftmax": _softmax("log_softmax"),
+    "Mean": mean,
+    "Mish": mish,
+    "Pow": power,
+    "Selu": selu,
+    "Sinh": sinh,
+    "Softmax": _softmax("softmax"),
+    "Softsign": softsign,
+    "Swish": swish,
+    "Tan": tan,
+}

@@ -1,0 +1,273 @@
+"""What a model computes at conversion: constants through ONNX's own reference, and arithmetic on sizes with symbols."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from ...ir import Value
+from .onnx_graph import OnnxNode, Reject, Sizes, usable_array
+
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+"""Operators whose result is not a function of their inputs."""
+
+MAX_COMPUTED_BYTES = 1 << 28
+"""A result larger than this is not computed at conversion."""
+
+
+def compute(node: OnnxNode) -> list[np.ndarray] | None:
+    """The outputs of a node whose inputs are all constant, or None when they are not or ONNX cannot tell."""
+    if node.op in RANDOM or any(attribute.HasField("g") for attribute in node.proto.attribute):
+        return None
+    names: list[str] = []
+    feeds: dict[str, np.ndarray] = {}
+    for index, entry in enumerate(node.entries):
+        if entry is None:
+            names.append("")
+            continue
+        known = entry.data if isinstance(entry, Value) else entry.known() if isinstance(entry, Sizes) else None
+        if known is None:
+            return None
+        names.append(f"i{index}")
+        feeds[names[-1]] = known
+    if not _is_bounded(node, list(feeds.values())):
+        return None
+    outputs = [f"o{index}" if name else "" for index, name in enumerate(node.output_names)]
+    proto = helper.make_node(node.op, names, outputs)
+    proto.attribute.extend(node.proto.attribute)
+    infos = [helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in feeds]
+    wanted = [name for name in outputs if name]
+    result_infos = [helper.make_tensor_value_info(name, onnx.TensorProto.UNDEFINED, None) for name in wanted]
+    graph = helper.make_graph([proto], "constant", infos, result_infos)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
+    try:
+        with np.errstate(all="ignore"):
+            results = dict(zip(wanted, ReferenceEvaluator(model).run(None, feeds), strict=True))
+    except Exception:  # the evaluator raises what it likes; the row then says what is wrong
+        return None
+    if not all(isinstance(result, np.ndarray | np.generic) for result in results.values()):
+        return None
+    empty = np.zeros(0, np.float32)
+    return [usable_array(np.asarray(results[name]), node.name) if name else empty for name in outputs]
+
+
+def _is_bounded(node: OnnxNode, arrays: Sequence[np.ndarray]) -> bool:
+    """Whether the result is known to be small enough before it is computed."""
+    elements = sum(array.size for array in arrays)
+    if node.op in ("ConstantOfShape", "Expand") and arrays:
+        elements += _product(arrays[-1])
+    elif node.op == "Tile" and len(arrays) == 2:
+        elements *= _product(arrays[1])
+    elif node.op == "Range" and len(arrays) == 3 and all(array.size == 1 for array in arrays):
+        start, limit, delta = (float(array.reshape(())) for array in arrays)
+        elements += int(abs((limit - start) / delta)) if delta else MAX_COMPUTED_BYTES
+    elif node.op == "Pad" and len(arrays) > 1:
+        for low, size in zip(np.abs(arrays[1][: arrays[0].ndim]), arrays[0].shape, strict=False):
+            elements *= int(low) + int(size) + 1
+    elif node.op in ("Resize", "Upsample", "OneHot", "EyeLike", "CenterCropPad", "Col2Im", "MelWeightMatrix"):
+        return False
+    elif len(arrays) > 1:
+        try:
+            elements = max(elements, _product(np.broadcast_shapes(*(array.shape for array in arrays))))
+        except ValueError:
+            elements = max(elements, sum(array.size for array in arrays))
+    return elements * 8 <= MAX_COMPUTED_BYTES
+
+
+def _product(dims: Any) -> int:
+    product = 1
+    for dim in np.asarray(dims).reshape(-1).tolist():
+        product *= abs(int(dim))
+    return product
+
+
+def shape_of(node: OnnxNode) -> Sizes:
+    """Shape: the sizes of a tensor, from ``start`` to ``end``."""
+    entry = node.entries[0] if node.entries else None
+    if isinstance(entry, Sizes):
+        shape: tuple[int | str, ...] = entry.elements.shape
+    else:
+        shape = node.value(0).shape
+    chosen = shape[node.int("start", 0) : node.int("end", len(shape))]
+    return Sizes(_objects(list(chosen), (len(chosen),)))
+
+
+def size_of(node: OnnxNode) -> Sizes:
+    """Size: the number of elements of a tensor."""
+    dims = node.value(0).shape
+    known = all(isinstance(dim, int) for dim in dims)
+    return Sizes(_objects([_product(dims) if known else None], ()))
+
+
+def compute_sizes(node: OnnxNode) -> list[Sizes] | None:
+    """The outputs of a node that works on sizes only, or None when it is not such a node."""
+    rule = _RULES.get(node.op)
+    if rule is None or not any(isinstance(entry, Sizes) for entry in node.entries):
+        return None
+    arrays: list[np.ndarray | None] = []
+    for entry in node.entries:
+        if entry is None:
+            arrays.append(None)
+        elif isinstance(entry, Sizes):
+            arrays.append(entry.elements)
+        elif isinstance(entry, Value) and entry.data is not None:
+            arrays.append(entry.data)
+        else:
+            return None
+    return [Sizes(np.asarray(result, dtype=object)) for result in rule(node, arrays)]
+
+
+def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array.reshape(shape)
+
+
+def _elementwise(function: Callable[[Any, Any], Any]) -> Callable[[OnnxNode, list[Any]], list[np.ndarray]]:
+    def rule(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+        left, right = np.broadcast_arrays(arrays[0], arrays[1])
+        items = [function(a, b) for a, b in zip(left.reshape(-1).tolist(), right.reshape(-1).tolist(), strict=True)]
+        return [_objects(items, left.shape)]
+
+    return rule
+
+
+def _numeric(function: Callable[[int, int], int], neutral: int | None = None) -> Callable[[Any, Any], Any]:
+    """Arithmetic on numbers; a symbol survives only the neutral element."""
+
+    def apply(a: Any, b: Any) -> Any:
+        if isinstance(a, int | float) and isinstance(b, int | float):
+            return function(a, b)  # type: ignore[arg-type]
+        if b == neutral:
+            return a
+        return None
+
+    return apply
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    return b if a == 1 else _numeric(operator.mul, 1)(a, b)
+
+
+def _add(a: Any, b: Any) -> Any:
+    return b if a == 0 else _numeric(operator.add, 0)(a, b)
+
+
+def _divide(a: int, b: int) -> int:
+    if isinstance(a, float) or isinstance(b, float):
+        return a / b  # type: ignore[return-value]
+    if b == 0:
+        raise Reject("divides by zero")
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    if isinstance(a, str) != isinstance(b, str):
+        number = b if isinstance(a, str) else a
+        return False if number < 0 else None
+    if isinstance(a, str):
+        return True if a == b else None
+    return a == b
+
+
+def _where(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    condition, left, right = np.broadcast_arrays(*arrays)
+    triples = zip(condition.reshape(-1).tolist(), left.reshape(-1).tolist(), right.reshape(-1).tolist(), strict=True)
+    return [_objects([None if c is None else a if c else b for c, a, b in triples], condition.shape)]
+
+
+def _gather(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    indices = np.asarray(arrays[1].tolist(), dtype=np.int64)
+    return [_boxed(np.take(arrays[0], indices, axis=node.int("axis", 0)))]
+
+
+def _boxed(result: Any) -> np.ndarray:
+    """A NumPy result as an object array, scalars included."""
+    if isinstance(result, np.ndarray):
+        return result.astype(object)
+    return _objects([result], ())
+
+
+def _slice(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    data = arrays[0]
+    if node.opset >= 10:
+        starts, ends = (array.reshape(-1).tolist() for array in arrays[1:3])
+        axes = arrays[3].reshape(-1).tolist() if len(arrays) > 3 and arrays[3] is not None else range(len(starts))
+        steps = arrays[4].reshape(-1).tolist() if len(arrays) > 4 and arrays[4] is not None else [1] * len(starts)
+    else:
+        starts, ends = node.ints("starts") or [], node.ints("ends") or []
+        axes, steps = node.ints("axes") or range(len(starts)), [1] * len(starts)
+    index = [slice(None)] * data.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        index[axis] = slice(start, end, step)
+    return [data[tuple(index)]]
+
+
+def _concat(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    return [np.concatenate([array.astype(object) for array in arrays], axis=node.int("axis", 0))]
+
+
+def _unsqueeze(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    axes = node.ints("axes") if node.opset < 13 else arrays[1].reshape(-1).tolist()
+    return [np.expand_dims(arrays[0], tuple(axes or ()))]
+
+
+def _squeeze(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    if node.opset < 13:
+        axes = node.ints("axes")
+    else:
+        axes = arrays[1].reshape(-1).tolist() if len(arrays) > 1 and arrays[1] is not None else None
+    return [_boxed(np.squeeze(arrays[0], None if axes is None else tuple(axes)))]
+
+
+def _reshape(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    return [arrays[0].reshape([int(dim) for dim in arrays[1].reshape(-1).tolist()])]
+
+
+def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    integer = node.int("to", 0) in (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
+    items = [int(item) if integer and isinstance(item, float) else item for item in arrays[0].reshape(-1).tolist()]
+    return [_objects(items, arrays[0].shape)]
+
+
+def _product_of(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    items = arrays[0].reshape(-1).tolist()
+    total: Any = 1
+    for item in items:
+        total = _multiply(total, item)
+    return [_objects([total], (1,) * arrays[0].ndim if node.int("keepdims", 1) else ())]
+
+
+def _same(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    return [arrays[0]]
+
+
+_RULES: dict[str, Callable[[OnnxNode, list[Any]], list[np.ndarray]]] = {
+    "Add": _elementwise(_add),
+    "Cast": _cast,
+    "Concat": _concat,
+    "Div": _elementwise(_numeric(_divide, 1)),
+    "Equal": _elementwise(_equal),
+    "Gather": _gather,
+    "Identity": _same,
+    "Max": _elementwise(_numeric(max)),
+    "Min": _elementwise(_numeric(min)),
+    "Mul": _elementwise(_multiply),
+    "ReduceProd": _product_of,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Squeeze": _squeeze,
+    "Sub": _elementwise(_numeric(operator.sub, 0)),
+    "Unsqueeze": _unsqueeze,
+    "Where": _where,
+}

@@ -1,0 +1,89 @@
+"""Small edits that several passes share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import Dim, Graph, Node, Value
+
+
+def is_output(graph: Graph, value: Value) -> bool:
+    """Whether a value is an output of the graph."""
+    return any(value is output for output in graph.outputs)
+
+
+def sole_user(graph: Graph, value: Value) -> Node | None:
+    """The node that alone uses a value, once, when the value is no graph output."""
+    return value.uses[0][0] if len(value.uses) == 1 and not is_output(graph, value) else None
+
+
+def can_substitute(graph: Graph, old: Value, new: Value) -> bool:
+    """Whether ``new`` may take the place of ``old``: a graph output needs a value of its own, made by a node."""
+    return not is_output(graph, old) or (new.producer is not None and not is_output(graph, new))
+
+
+def substitute(graph: Graph, old: Value, new: Value) -> bool:
+    """Every use of ``old`` becomes a use of ``new`` and the node behind ``old`` goes; False when that cannot be."""
+    if not can_substitute(graph, old, new):
+        return False
+    graph.replace(old, new)
+    if old.producer is not None:
+        graph.remove(old.producer)
+    return True
+
+
+def rebuild(
+    graph: Graph,
+    node: Node,
+    op: str,
+    inputs: Sequence[Value | None],
+    attrs: Mapping[str, Any],
+    *,
+    quant_from: Value | None = None,
+) -> Value:
+    """A new node in front of ``node``, known by the same name and source; its output."""
+    quant = None if quant_from is None else quant_from.quant
+    base = node.outputs[0].name
+    made = graph.add(
+        op, inputs, attrs, name=node.name, output_names=[f"{base}_{op}"], before=node, source=node.source, quant=quant
+    )
+    return made.output
+
+
+def reshape_to(x: Value, shape: Sequence[Dim]) -> tuple[int, ...] | None:
+    """The ``shape`` attribute that gives ``x`` these sizes, of which at most one symbol can be inferred; else None."""
+    wanted = [
+        dim if isinstance(dim, int) else 0 if axis < len(x.shape) and x.shape[axis] == dim else -1
+        for axis, dim in enumerate(shape)
+    ]
+    return tuple(wanted) if wanted.count(-1) <= 1 else None
+
+
+def given_attrs(node: Node, **changes: Any) -> dict[str, Any]:
+    """The attributes of a node with some of them changed."""
+    return {**node.attrs, **changes}
+
+
+def scalar(value: Value | None) -> float | None:
+    """The number in a float constant of one element, else None."""
+    if value is None or value.data is None or value.data.size != 1 or value.data.dtype.kind != "f":
+        return None
+    return float(value.data.reshape(()))
+
+
+def is_float(node: Node) -> bool:
+    """Whether a node computes in floating point."""
+    return bool(node.inputs) and node.inputs[0] is not None and node.inputs[0].dtype.is_float
+
+
+def has_clamp(node: Node) -> bool:
+    """Whether the op has a fused activation that is still open for another."""
+    return "clamp_min" in node.attrs
+
+
+def is_unclamped(node: Node) -> bool:
+    """Whether no activation is fused into a node."""
+    return bool(node.attrs["clamp_min"] == -np.inf and node.attrs["clamp_max"] == np.inf)

@@ -1,0 +1,45 @@
+"""Computes every node whose inputs are all constant, once and for all, through the reference of its op."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import ops
+from ...ir import Graph, Node
+
+MAX_FOLDED_BYTES = 1 << 28
+"""A result larger than this is left to the run time."""
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.nodes):
+        array = folded_output(node)
+        if array is None or any(node.output is output for output in graph.outputs):
+            continue
+        value = graph.constant(node.output.name, array, node.output.quant)
+        graph.replace(node.output, value)
+        graph.remove(node)
+        changed = True
+    return changed
+
+
+def folded_output(node: Node) -> np.ndarray | None:
+    """The data of a node's only output when all inputs are constant, else None."""
+    if len(node.outputs) != 1 or any(value is not None and not value.is_constant for value in node.inputs):
+        return None
+    opdef = ops.get(node.op)
+    if opdef.quant is not None and opdef.quant.materialize is not None and _is_quantized(node):
+        return None
+    type = node.output.type
+    if not type.is_static or type.nbytes > MAX_FOLDED_BYTES:
+        return None
+    arrays = [None if value is None else value.data for value in node.inputs]
+    (result,) = opdef.reference(arrays, node.attrs)
+    array = np.asarray(result, dtype=type.dtype.numpy)
+    return np.ascontiguousarray(array).reshape(array.shape)
+
+
+def _is_quantized(node: Node) -> bool:
+    """Whether the meaning of a node still hides in the quantization of its values."""
+    return any(value is not None and value.quant is not None for value in (*node.inputs, *node.outputs))

@@ -1,0 +1,51 @@
+"""A border of zeros becomes the padding of the convolution behind it, one of minus infinity that of a max pool."""
+
+from __future__ import annotations
+
+import math
+
+from ...ir import Graph, Node
+from ...rewrite import only_user
+
+CONSTANT_MODE = 0
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.nodes):
+        if node.op == "pad" and node.attrs["mode"] == CONSTANT_MODE and len(node.output.shape) == 4:
+            changed |= _fold(graph, node)
+    return changed
+
+
+def _fold(graph: Graph, node: Node) -> bool:
+    layer = only_user(graph, node.output)
+    if layer is None or layer.input(0) is not node.output or not _same_border(node, layer):
+        return False
+    before, after = node.attrs["before"], node.attrs["after"]
+    if any(before[axis] or after[axis] for axis in (0, 3)) or node.input(0).quant != node.output.quant:
+        return False
+    for side, amount in zip(("top", "left", "bottom", "right"), (*before[1:3], *after[1:3]), strict=True):
+        layer.attrs[f"pad_{side}"] += amount
+    if layer.op == "avg_pool2d":
+        layer.attrs["count_include_pad"] = 1
+    layer.set_input(0, node.input(0))
+    graph.remove(node)
+    return True
+
+
+def _same_border(node: Node, layer: Node) -> bool:
+    """Whether the layer's own padding means what the border holds."""
+    value = node.optional_input(1)
+    filler = 0.0 if value is None else None if value.data is None else float(value.data.reshape(-1)[0])
+    if layer.op in ("conv2d", "depthwise_conv2d"):
+        if node.input(0).quant is not None:
+            return value is None
+        return filler == 0.0
+    if layer.op == "max_pool2d" and layer.attrs["kernel_h"]:
+        return filler == -math.inf
+    if layer.op == "avg_pool2d" and layer.attrs["kernel_h"] and node.input(0).quant is None:
+        pads = any(layer.attrs[f"pad_{side}"] for side in ("top", "left", "bottom", "right"))
+        extra = layer.attrs["extra_bottom"] or layer.attrs["extra_right"]
+        return filler == 0.0 and not extra and (not pads or layer.attrs["count_include_pad"] == 1)
+    return False

@@ -1,0 +1,143 @@
+"""Multiplications and additions by constants (which is what a batch normalization is) become part of the weights of
+the convolution or matrix product beside them.
+
+Behind it: each output channel is scaled and shifted. In front of it: each input channel is scaled; a shift only where
+nothing is padded, because padding is zero after the shift.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...ir import Graph, Node, Value
+from ...rewrite import only_user
+from .edits import is_float, is_unclamped, substitute
+
+OUT_AXIS = {"conv2d": 0, "depthwise_conv2d": 3, "dense": 0}
+"""The axis of the weights that counts the output channels."""
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for node in list(graph.nodes):
+        if node.op in ("add", "sub", "mul", "div") and is_float(node) and is_unclamped(node):
+            changed |= _fuse_behind(graph, node) or _fuse_in_front(graph, node)
+    return changed
+
+
+def _fuse_behind(graph: Graph, node: Node) -> bool:
+    for index in (0, 1):
+        layer = node.input(index).producer
+        if layer is None or not _is_open(layer) or only_user(graph, layer.output) is not node:
+            continue
+        channels = layer.input(1).shape[OUT_AXIS[layer.op]]
+        affine = _affine(node, index, channels, layer.output)
+        if affine is None:
+            continue
+        factor, summand = affine
+        bias = layer.optional_input(2)
+        old = np.zeros(factor.shape) if bias is None or bias.data is None else bias.data.astype(np.float64)
+        _set_weights(graph, layer, _scaled(layer, factor, OUT_AXIS[layer.op]))
+        _set_bias(graph, layer, old * factor + summand)
+        return substitute(graph, node.output, layer.output)
+    return False
+
+
+def _is_open(layer: Node) -> bool:
+    """Whether the weights of a float layer can be changed."""
+    if layer.op not in OUT_AXIS or not is_float(layer) or not is_unclamped(layer):
+        return False
+    bias = layer.optional_input(2)
+    return layer.input(1).is_constant and (bias is None or bias.is_constant)
+
+
+def _affine(node: Node, index: int, channels: object, x: Value) -> tuple[np.ndarray, np.ndarray] | None:
+    """(factor, summand) in float64, one per channel, that do what the node does to its operand ``index``."""
+    other = node.input(1 - index)
+    if other.data is None or node.output.shape != x.shape or not isinstance(channels, int):
+        return None
+    shape = other.data.shape
+    if any(dim != 1 for dim in shape[:-1]) or (shape and shape[-1] not in (1, channels)):
+        return None
+    vector = np.broadcast_to(other.data.reshape(-1).astype(np.float64), (channels,))
+    one, zero = np.ones(channels), np.zeros(channels)
+    if node.op == "add":
+        return one, vector
+    if node.op == "sub":
+        return (one, -vector) if index == 0 else (-one, vector)
+    if node.op == "mul":
+        return vector, zero
+    return (one / vector, zero) if index == 0 and np.all(vector != 0) else None
+
+
+def _fuse_in_front(graph: Graph, node: Node) -> bool:
+    layer = only_user(graph, node.output)
+    if layer is None or not _is_open(layer) or layer.input(0) is not node.output:
+        return False
+    for index in (0, 1):
+        x = node.input(index)
+        channels = node.output.shape[-1]
+        affine = None if x.is_constant else _affine(node, index, channels, x)
+        if affine is None:
+            continue
+        factor, summand = affine
+        if np.any(summand != 0) and any(layer.attrs.get(f"pad_{side}") for side in ("top", "left", "bottom", "right")):
+            return False
+        bias = layer.optional_input(2)
+        shift = _response(layer, summand)
+        if bias is not None and bias.data is not None:
+            shift = shift + bias.data
+        _set_weights(graph, layer, _scaled_inputs(layer, factor))
+        if bias is not None or np.any(shift != 0):
+            _set_bias(graph, layer, shift)
+        layer.set_input(0, x)
+        graph.remove(node)
+        return True
+    return False
+
+
+def _weights(layer: Node) -> np.ndarray:
+    data = layer.input(1).data
+    assert data is not None
+    return data.astype(np.float64)
+
+
+def _scaled(layer: Node, factor: np.ndarray, axis: int) -> np.ndarray:
+    weights = _weights(layer)
+    return weights * factor.reshape([-1 if i == axis else 1 for i in range(weights.ndim)])
+
+
+def _per_input(layer: Node, vector: np.ndarray) -> np.ndarray:
+    """One number per input channel, laid out so that it broadcasts over the weights."""
+    weights = layer.input(1).type.static_shape
+    if layer.op == "depthwise_conv2d":
+        return np.repeat(vector, weights[3] // vector.size)
+    if layer.op == "conv2d" and layer.attrs["groups"] > 1:
+        groups = layer.attrs["groups"]
+        per_group = vector.reshape(groups, 1, weights[3])
+        return np.repeat(per_group, weights[0] // groups, axis=1).reshape(weights[0], 1, 1, weights[3])
+    return vector
+
+
+def _scaled_inputs(layer: Node, factor: np.ndarray) -> np.ndarray:
+    return _weights(layer) * _per_input(layer, factor)
+
+
+def _response(layer: Node, summand: np.ndarray) -> np.ndarray:
+    """What each output channel gets from a constant input."""
+    weights = _weights(layer)
+    product = weights * _per_input(layer, summand)
+    axis = OUT_AXIS[layer.op]
+    return product.sum(axis=tuple(i for i in range(weights.ndim) if i != axis))
+
+
+def _set_weights(graph: Graph, layer: Node, data: np.ndarray) -> None:
+    old = layer.input(1)
+    if not np.array_equal(old.data, data):
+        layer.set_input(1, graph.constant(old.name, data.astype(np.float32)))
+
+
+def _set_bias(graph: Graph, layer: Node, data: np.ndarray) -> None:
+    old = layer.optional_input(2)
+    name = f"{layer.output.name}_bias" if old is None else old.name
+    layer.set_input(2, graph.constant(name, data.astype(np.float32)))

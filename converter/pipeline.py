@@ -1,0 +1,77 @@
+"""The order of the passes, from what a frontend imports to what the kernels run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+from ..ir import Graph
+from ..rewrite import Pass, PassRecord, repeat, run_passes
+from .passes import (
+    fold_constants,
+    fold_pad,
+    fuse_activation,
+    fuse_batchnorm,
+    fuse_bias,
+    fuse_patterns,
+    layout,
+    lower_lut,
+    materialize_quantization,
+    merge_duplicates,
+    remove_dead_code,
+    remove_identities,
+    remove_quantize_pairs,
+)
+from .passes.names import make_names_unique
+
+Observer = Callable[[PassRecord, Graph], None]
+
+
+def _pass(module: ModuleType, requires: Sequence[str] = (), ensures: Sequence[str] = ()) -> Pass:
+    """The pass of a module, which leaves every value with a name of its own."""
+
+    def run(graph: Graph) -> bool:
+        changed: bool = module.run(graph)
+        if changed:
+            make_names_unique(graph)
+        return changed
+
+    return Pass(module.__name__.rpartition(".")[2], run, frozenset(requires), frozenset(ensures))
+
+
+CLEAN = repeat(
+    "clean",
+    [_pass(fold_constants), _pass(remove_identities), _pass(merge_duplicates), _pass(remove_dead_code)],
+)
+"""Constants computed, no-ops and duplicates gone."""
+
+PASSES: tuple[Pass, ...] = (
+    CLEAN,
+    _pass(remove_quantize_pairs),
+    _pass(layout, ensures=["channels last"]),
+    CLEAN,
+    _pass(fuse_patterns),
+    repeat(
+        "fuse",
+        [
+            _pass(fold_pad, requires=["channels last"]),
+            _pass(fuse_batchnorm, requires=["channels last"]),
+            _pass(fuse_bias, requires=["channels last"]),
+            _pass(fuse_activation),
+        ],
+    ),
+    _pass(fuse_patterns),
+    _pass(layout),
+    CLEAN,
+    _pass(lower_lut),
+    _pass(materialize_quantization, ensures=["materialized"]),
+    _pass(merge_duplicates),
+    _pass(remove_dead_code),
+)
+"""Every conversion runs these, in this order."""
+
+
+def optimize(graph: Graph, *, observer: Observer | None = None, verify: bool = False) -> Graph:
+    """Runs all passes on a graph, in place, and returns it. ``observer`` is called after each."""
+    run_passes(graph, PASSES, verify=verify, observer=observer)
+    return graph
