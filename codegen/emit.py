@@ -7,11 +7,11 @@ import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from importlib import resources
 from pathlib import Path
 
 import jinja2
 
-from .. import templates
 from ..errors import OutputError
 from ..version import __version__
 from . import closure, literals
@@ -24,9 +24,8 @@ BUILD_FOLDERS = ("build", "build-cmake")
 
 
 def _environment() -> jinja2.Environment:
-    (folder,) = list(templates.__path__)[:1]
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folder),
+        loader=jinja2.FileSystemLoader(str(resources.files("microlith.templates"))),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

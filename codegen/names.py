@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _KEYWORDS = frozenset(
     {
@@ -83,17 +84,18 @@ def identifier(text: str, *, fallback: str = "model") -> str:
 
 
 class UniqueNames:
-    """Hands out names, each once: ``x``, ``x_2``, ``x_3``, ..."""
+    """Hands out names, each once: ``x``, ``x_2``, ``x_3``, ... With each name go those with a suffix behind it."""
 
-    def __init__(self) -> None:
+    def __init__(self, suffixes: Sequence[str] = ()) -> None:
+        self._suffixes = ("", *suffixes)
         self._taken: set[str] = set()
 
     def take(self, base: str) -> str:
         """``base``, with a number behind it if it has been taken."""
         name, number = base, 2
-        while name in self._taken:
+        while any(name + suffix in self._taken for suffix in self._suffixes):
             name, number = f"{base}_{number}", number + 1
-        self._taken.add(name)
+        self._taken.update(name + suffix for suffix in self._suffixes)
         return name
 
 

@@ -86,7 +86,7 @@ def generate(
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract)
-    chosen = list(samples) if samples is not None else [draw_sample(graph, sizes or {})]
+    chosen = list(samples or [draw_sample(graph, sizes or {})])
     stored = []
     for sample in chosen:
         inputs = _checked(graph, sample)

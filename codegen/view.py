@@ -303,7 +303,7 @@ def _address(tensor: ProgramTensor) -> str:
 
 
 def _io(program: Program, indices: Sequence[int], role: str, constants: _Constants) -> tuple[TensorView, ...]:
-    names = UniqueNames()
+    names = UniqueNames(("_COUNT", "_SCALE", "_ZERO_POINT"))
     views = []
     for position, index in enumerate(indices):
         tensor = program.tensors[index]

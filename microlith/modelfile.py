@@ -98,7 +98,7 @@ class _Writer:
         return fb.ModelT(
             version=FORMAT_VERSION,
             producer=f"microlith {version.__version__}",
-            contract=CONTRACTS.index(graph.contract),
+            contract=CONTRACTS[graph.contract],
             ops=list(self.op_names),
             graphs=[main],
             buffers=self.buffers,
@@ -184,7 +184,7 @@ class _Reader:
         values = [self._value(tensor, index) for index, tensor in enumerate(stored.tensors or [])]
         graph = Graph(
             name=_text(stored.name),
-            contract=CONTRACTS[self.model.contract],
+            contract=list(CONTRACTS)[self.model.contract],
             metadata={_text(pair.key): _text(pair.value) for pair in self.model.metadata or []},
         )
         graph.inputs = [_pick(values, index) for index in _list(stored.inputs)]

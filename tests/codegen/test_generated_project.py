@@ -1,0 +1,216 @@
+"""The folder that codegen writes: its bytes, its names, and what stops it from being written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_models
+
+from microlith import modelfile
+from microlith.codegen import generate
+from microlith.dtypes import DType
+from microlith.errors import InputError, ModelFormatError, OutputError, ShapeError, TargetError, UnsupportedError
+from microlith.ir import Graph, TensorType, Value
+from microlith.nnacl_kernels import catalogue
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    generate(small_models.float_cnn(), "cortex-m4", tmp_path / "a")
+    generate(small_models.float_cnn(), "cortex-m4", tmp_path / "elsewhere" / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "elsewhere" / "b")
+
+
+def test_no_file_names_a_place_or_a_time(tmp_path: Path) -> None:
+    generate(small_models.float_cnn(), "cortex-m4", tmp_path / "a")
+    for path, data in contents(tmp_path / "a").items():
+        text = data.decode()
+        assert str(tmp_path) not in text, path
+        assert not re.search(r"\b20\d\d-\d\d-\d\d\b", text), path
+
+
+def test_a_file_gives_the_same_project_as_its_graph(tmp_path: Path) -> None:
+    graph = small_models.int8_cnn()
+    modelfile.save(graph, tmp_path / "net.lith")
+    generate(graph, "host", tmp_path / "a", name="net")
+    generate(tmp_path / "net.lith", "host", tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+@pytest.mark.parametrize("name", ["int8_cnn.c", "int8_cnn.h", "int8_cnn_weights.c"])
+def test_snapshot(name: str, tmp_path: Path) -> None:
+    """MICROLITH_UPDATE_SNAPSHOTS=1 rewrites the snapshots; read the difference before you commit it."""
+    generate(small_models.int8_cnn(), "cortex-m4", tmp_path / "a")
+    text = (tmp_path / "a" / name).read_text()
+    snapshot = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("MICROLITH_UPDATE_SNAPSHOTS") == "1":
+        snapshot.parent.mkdir(exist_ok=True)
+        snapshot.write_text(text)
+    assert text == snapshot.read_text()
+
+
+def test_holds_exactly_the_kernels_it_needs(tmp_path: Path) -> None:
+    generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    kernels = {path for path in contents(tmp_path / "a") if path.startswith("kernels/")}
+    assert {path for path in kernels if path.endswith(".c")} == {
+        "kernels/conv/conv2d_s8_c.c",
+        "kernels/conv/depthwise_conv2d_s8_c.c",
+    }
+    included = {
+        line.split('"')[1]
+        for path in kernels
+        for line in (tmp_path / "a" / path).read_text().splitlines()
+        if line.startswith('#include "')
+    }
+    assert {f"kernels/{name}" for name in included} <= kernels
+    for path in kernels:
+        assert (tmp_path / "a" / path).read_text() == (catalogue.ROOT / path.removeprefix("kernels/")).read_text()
+
+
+def test_manifest_lists_every_file(tmp_path: Path) -> None:
+    report = generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    files = contents(tmp_path / "a")
+    manifest = json.loads(files.pop("manifest.json"))
+    assert manifest["files"] == {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    assert set(report.files) == set(files)
+
+
+def test_report(tmp_path: Path) -> None:
+    report = generate(small_models.int8_cnn(), "cortex-m4", tmp_path / "a")
+    # 5x8x8 outputs of 3x3x4 taps, as many of 3x3 taps, 5x8x6 of 8.
+    assert report.macs == 5 * 8 * 8 * 36 + 5 * 8 * 8 * 9 + 5 * 8 * 6 * 8
+    assert report.weight_bytes == 8 * 36 + 8 * 9 + 6 * 8 + 3 * 4 * (8 + 8 + 6)
+    assert report.arena_lower_bound == 5 * 8 * 8 + 5 * 8 * 8
+    assert report.arena_bytes >= report.arena_lower_bound
+    stored = json.loads((tmp_path / "a" / "report.json").read_text())
+    assert stored["arena_bytes"] == report.arena_bytes
+    assert [layer["op"] for layer in stored["layer_table"]] == ["conv2d", "depthwise_conv2d", "conv2d"]
+
+
+def test_views_cost_nothing(tmp_path: Path) -> None:
+    generate(small_models.float_cnn(), "host", tmp_path / "a")
+    source = (tmp_path / "a" / "float_cnn.c").read_text()
+    assert "same bytes, no code" in source
+    assert "nnacl_reshape" not in source
+
+
+def test_equal_constants_stand_once(tmp_path: Path) -> None:
+    graph = Graph("twins")
+    x = Value("x", TensorType(DType.f32, (4,)))
+    graph.inputs.append(x)
+    ones = np.linspace(0, 1, 4, dtype=np.float32)
+    first = graph.add("add", [x, graph.constant("a", ones)], name="first")
+    second = graph.add("mul", [first.output, graph.constant("b", ones.copy())], name="second")
+    graph.outputs = [second.output]
+    assert generate(graph, "host", tmp_path / "a").weight_bytes == ones.nbytes
+
+
+def test_strange_names_become_unique_identifiers(tmp_path: Path) -> None:
+    graph = Graph("2nd model: \U0001f600 */ \"x\" \\ ??/")
+    names = ["in:0", "in/0", "in 0 count", "while", "*/ int evil; /*", "\u00e9t\u00e9", ""]
+    inputs = [Value(name, TensorType(DType.f32, (2,))) for name in names]
+    graph.inputs = list(inputs)
+    total = inputs[0]
+    for index, value in enumerate(inputs[1:]):
+        total = graph.add("add", [total, value], name=names[index]).output
+    total.name = "sum"
+    graph.outputs = [total]
+    generate(graph, "host", tmp_path / "a")
+    header = (tmp_path / "a" / "model_2nd_model_x.h").read_text()
+    macros = re.findall(r"#define MODEL_2ND_MODEL_X_INPUT_(\w+) \d\n#define", header)
+    assert macros == ["IN_0", "IN_0_2", "IN_0_COUNT_2", "INPUT_WHILE", "INT_EVIL", "T", "INPUT"]
+    assert all(text.isascii() for text in map(bytes.decode, contents(tmp_path / "a").values()))
+
+
+# --- what stops it ----------------------------------------------------------------------------------------------
+
+
+def test_unknown_target_lists_all(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"no target 'esp99'(.|\n)*host.*cortex-m0plus.*cortex-m55"):
+        generate(small_models.int8_cnn(), "esp99", tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+
+
+def test_model_too_large_for_the_board(tmp_path: Path) -> None:
+    graph = Graph("huge")
+    x = Value("x", TensorType(DType.f32, (1, 700_000)))
+    graph.inputs.append(x)
+    graph.outputs = [graph.add("add", [x, graph.constant("c", np.zeros((1, 700_000), np.float32))]).output]
+    with pytest.raises(TargetError, match=r"2,8\d\d,\d\d\d bytes of flash; mps3-an547 has 2,097,152(.|\n)*int8"):
+        generate(graph, "cortex-m55", tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+
+
+def test_open_dimension(tmp_path: Path) -> None:
+    graph = Graph("dynamic")
+    x = Value("x", TensorType(DType.f32, ("batch", 4)))
+    graph.inputs.append(x)
+    graph.outputs = [graph.add("relu", [x]).output]
+    with pytest.raises(ShapeError, match=r"'batch' of input 'x'(.|\n)*--input x:1,4"):
+        generate(graph, "host", tmp_path / "a")
+    assert generate(graph, "host", tmp_path / "a", sizes={"batch": 3}).inputs[0]["shape"] == [3, 4]
+
+
+def test_foreign_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(OutputError, match="not empty"):
+        generate(small_models.int8_cnn(), "host", tmp_path)
+    assert contents(tmp_path) == {"thesis.txt": b"mine"}
+
+
+def test_own_folder_is_replaced(tmp_path: Path) -> None:
+    generate(small_models.float_cnn(), "host", tmp_path / "a")
+    (tmp_path / "a" / "build").mkdir()
+    (tmp_path / "a" / "build" / "x.o").write_text("")
+    generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    assert (tmp_path / "a" / "int8_cnn.c").exists()
+    assert not (tmp_path / "a" / "float_cnn.c").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize("file", ["notes.txt", "int8_cnn.c"])
+def test_work_in_an_own_folder_is_kept(file: str, tmp_path: Path) -> None:
+    generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    (tmp_path / "a" / file).write_text("by hand")
+    with pytest.raises(OutputError, match=file):
+        generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    assert (tmp_path / "a" / file).read_text() == "by hand"
+    generate(small_models.int8_cnn(), "host", tmp_path / "a", force=True)
+    assert "by hand" not in str(contents(tmp_path / "a"))
+
+
+def test_unwritable_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot write"):
+        generate(small_models.int8_cnn(), "host", tmp_path / "file" / "a")
+    with pytest.raises(OutputError, match="is not a folder"):
+        generate(small_models.int8_cnn(), "host", tmp_path / "file")
+
+
+def test_missing_model(tmp_path: Path) -> None:
+    (tmp_path / "broken.lith").write_bytes(b"LITH" * 10)
+    with pytest.raises(ModelFormatError):
+        generate(tmp_path / "broken.lith", "host", tmp_path / "a")
+
+
+def test_sample_without_an_input(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no input 'input'"):
+        generate(small_models.int8_cnn(), "host", tmp_path / "a", samples=[{"x": np.zeros(3)}])
+    assert not (tmp_path / "a").exists()
+
+
+def test_unsupported_names_all_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "find_kernel", lambda *arguments, **options: None)
+    with pytest.raises(UnsupportedError, match=r"on cortex-m3: 3 unsupported nodes(.|\n)*'conv'(.|\n)*'dw'(.|\n)*'pw'"):
+        generate(small_models.int8_cnn(), "cortex-m3", tmp_path / "a")
