@@ -1,0 +1,327 @@
+#include "bind.h"
+
+#include <string.h>
+
+#include "status.h"
+
+/* Parameter structs start at multiples of this in the block that holds them all. */
+#define PARAMS_ALIGNMENT 8
+
+static size_t params_stride(const nnacl_op *op) {
+    return (op->params_size + PARAMS_ALIGNMENT - 1) / PARAMS_ALIGNMENT * PARAMS_ALIGNMENT;
+}
+
+/* ---- types --------------------------------------------------------------------------------------------------------
+ */
+
+static lith_status set_input_types(lith_binding *binding, const lith_shape *shapes, lith_message *message) {
+    const lith_model *model = binding->model;
+    for (int32_t i = 0; i < model->n_inputs; i++) {
+        const lith_tensor *tensor = &model->tensors[model->inputs[i]];
+        nnacl_tensor *type = &binding->types[model->inputs[i]];
+        if (shapes != NULL) {
+            if (shapes[i].rank != type->rank) {
+                return lith_fail(message, LITH_ERROR_SHAPE, "input '%.60s' has %d dimensions, not %d", tensor->name,
+                                 (int)type->rank, (int)shapes[i].rank);
+            }
+            memcpy(type->dims, shapes[i].dims, sizeof type->dims);
+        }
+        for (int32_t axis = 0; axis < type->rank; axis++) {
+            if (type->dims[axis] < 0 && shapes == NULL) {
+                type->dims[axis] = 1;
+            }
+        }
+        if (nnacl_element_count(type) < 0) {
+            return lith_fail(message, LITH_ERROR_SHAPE, "input '%.60s' cannot have that shape", tensor->name);
+        }
+    }
+    return LITH_OK;
+}
+
+/* A derived type has to be the declared one; dimensions may differ once the caller chose other shapes. */
+static bool type_fits(const lith_tensor *declared, const nnacl_tensor *derived, bool resized) {
+    if (derived->dtype != declared->type.dtype || derived->rank != declared->type.rank) {
+        return false;
+    }
+    for (int32_t i = 0; i < derived->rank; i++) {
+        bool free = declared->type.dims[i] < 0 || (resized && !declared->variable);
+        if (!free && derived->dims[i] != declared->type.dims[i]) {
+            return false;
+        }
+    }
+    return nnacl_element_count(derived) >= 0;
+}
+
+static bool is_declared(const lith_model *model, const int32_t *indices, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        for (int32_t axis = 0; indices[i] >= 0 && axis < model->tensors[indices[i]].type.rank; axis++) {
+            if (model->tensors[indices[i]].type.dims[axis] < 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Derives the parameters and output types of a node. */
+static lith_status derive(lith_binding *binding, int32_t index, bool resized, lith_message *message) {
+    const lith_model *model = binding->model;
+    const lith_node *node = &model->nodes[index];
+    void *params = binding->steps[index].params;
+    nnacl_tensor in[NNACL_MAX_INPUTS];
+    nnacl_tensor out[NNACL_MAX_OUTPUTS];
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        memset(&in[i], 0, sizeof in[i]);
+        in[i].dtype = -1;
+        if (node->inputs[i] >= 0) {
+            in[i] = binding->types[node->inputs[i]];
+        }
+    }
+    lith_status damage = resized ? LITH_ERROR_SHAPE : LITH_ERROR_FORMAT;
+    if (node->params_size > 0) {
+        memcpy(params, node->params, node->params_size);
+    }
+    /* A shorter struct comes from an older writer: what it lacks counts as zero, or is derived. */
+    if (!resized && node->params_size == node->op->params_size && is_declared(model, node->inputs, node->n_inputs) &&
+        is_declared(model, node->outputs, node->n_outputs)) {
+        for (int32_t i = 0; i < node->n_outputs; i++) {
+            out[i] = model->tensors[node->outputs[i]].type;
+        }
+        const char *error = nnacl_check(node->op, params, in, node->n_inputs, out, node->n_outputs);
+        if (error != NULL) {
+            return lith_fail(message, damage, "%s: %s", lith_node_label(model, index).text, error);
+        }
+    }
+    memset(out, 0, (size_t)node->n_outputs * sizeof out[0]);
+    const char *error = node->op->resize(params, in, node->n_inputs, out, node->n_outputs);
+    if (error != NULL) {
+        return lith_fail(message, damage, "%s: %s", lith_node_label(model, index).text, error);
+    }
+    for (int32_t i = 0; i < node->n_outputs; i++) {
+        const lith_tensor *tensor = &model->tensors[node->outputs[i]];
+        if (!type_fits(tensor, &out[i], resized)) {
+            return lith_fail(message, damage, "%s: the type of output '%.60s' does not follow from the inputs",
+                             lith_node_label(model, index).text, tensor->name);
+        }
+        out[i].data = NULL;
+        binding->types[node->outputs[i]] = out[i];
+    }
+    return LITH_OK;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------------
+ */
+
+static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_message *message) {
+    const lith_model *model = binding->model;
+    const lith_node *node = &model->nodes[index];
+    lith_step *step = &binding->steps[index];
+    /* An op without data inputs goes by the type that it makes. */
+    int32_t first = node->n_inputs > 0 && node->inputs[0] >= 0 ? node->inputs[0] : node->outputs[0];
+    int32_t dtype = binding->types[first].dtype;
+    step->kernel = nnacl_kernel_find(node->op->name, dtype, step->params, model->isa_mask, 1);
+    if (step->kernel == NULL) {
+        return lith_fail(message, LITH_ERROR_UNSUPPORTED, "%s: this build has no kernel for %s",
+                         lith_node_label(model, index).text, nnacl_dtype_name(dtype));
+    }
+    const nnacl_op *op = node->op;
+    step->workspace = op->workspace != NULL ? op->workspace(step->params, step->kernel) : 0;
+    step->parts = op->parts != NULL ? op->parts(step->params, step->kernel) : 1;
+    step->macs = op->macs != NULL ? op->macs(step->params) : 0;
+    if (step->parts < 1) {
+        step->parts = 1;
+    }
+    if (step->macs > 0 && binding->macs <= INT64_MAX - step->macs) {
+        binding->macs += step->macs;
+    }
+    return LITH_OK;
+}
+
+/* ---- packed constants ---------------------------------------------------------------------------------------------
+ */
+
+/* The packed input of the same node in another binding, if that serves this step too. What is packed depends on the
+ * kernel, the attributes and the constants; only the first can differ between two bindings of a model. */
+static lith_packed *find_packed(const lith_binding *other, int32_t index, const lith_step *step, int32_t input,
+                                size_t size) {
+    if (other == NULL || other->steps[index].kernel != step->kernel) {
+        return NULL;
+    }
+    for (int32_t i = 0; i < other->steps[index].n_packed; i++) {
+        lith_packed *packed = &other->steps[index].packed[i];
+        if (packed->input == input && packed->size == size) {
+            return packed;
+        }
+    }
+    return NULL;
+}
+
+static size_t packed_size(const lith_binding *binding, int32_t index, int32_t input) {
+    const lith_node *node = &binding->model->nodes[index];
+    bool constant = node->inputs[input] >= 0 && binding->types[node->inputs[input]].data != NULL;
+    if (node->op->packed_size == NULL || node->op->pack == NULL || !constant) {
+        return 0;
+    }
+    return node->op->packed_size(binding->steps[index].params, binding->steps[index].kernel, input);
+}
+
+static bool pack_input(lith_binding *binding, int32_t index, lith_packed *packed, const lith_allocator *allocator) {
+    const lith_node *node = &binding->model->nodes[index];
+    const lith_step *step = &binding->steps[index];
+    const void *in[NNACL_MAX_INPUTS];
+    packed->data = lith_allocate(allocator, packed->size, 1);
+    if (packed->data == NULL) {
+        return false;
+    }
+    packed->owned = true;
+    binding->packed_bytes += packed->size;
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        in[i] = node->inputs[i] >= 0 ? binding->types[node->inputs[i]].data : NULL;
+    }
+    node->op->pack(step->params, step->kernel, packed->input, in, packed->data);
+    return true;
+}
+
+/* Room for every constant input that a kernel wants in another layout. */
+static lith_status list_packed(lith_binding *binding, const lith_allocator *allocator, lith_message *message) {
+    const lith_model *model = binding->model;
+    size_t count = 0;
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        for (int32_t input = 0; input < model->nodes[i].n_inputs; input++) {
+            count += packed_size(binding, i, input) > 0;
+        }
+    }
+    binding->packed = lith_allocate(allocator, count, sizeof *binding->packed);
+    if (binding->packed == NULL) {
+        return lith_fail_memory(message, "packed weights");
+    }
+    binding->packed_count = count;
+    lith_packed *next = binding->packed;
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        lith_step *step = &binding->steps[i];
+        step->packed = next;
+        for (int32_t input = 0; input < model->nodes[i].n_inputs; input++) {
+            size_t size = packed_size(binding, i, input);
+            if (size > 0) {
+                next->input = input;
+                next->size = size;
+                next++;
+            }
+        }
+        step->n_packed = (int32_t)(next - step->packed);
+    }
+    return LITH_OK;
+}
+
+static lith_status pack_constants(lith_binding *binding, const lith_binding *previous, const lith_allocator *allocator,
+                                  lith_message *message) {
+    const lith_model *model = binding->model;
+    lith_status status = list_packed(binding, allocator, message);
+    if (status != LITH_OK) {
+        return status;
+    }
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        const lith_step *step = &binding->steps[i];
+        for (int32_t j = 0; j < step->n_packed; j++) {
+            lith_packed *packed = &step->packed[j];
+            const lith_packed *shared = find_packed(model->binding, i, step, packed->input, packed->size);
+            if (shared == NULL) {
+                shared = find_packed(previous, i, step, packed->input, packed->size);
+            }
+            if (shared != NULL) {
+                packed->data = shared->data;
+            } else if (!pack_input(binding, i, packed, allocator)) {
+                return lith_fail_memory(message, "packed weights");
+            }
+        }
+    }
+    return LITH_OK;
+}
+
+void lith_binding_inherit(lith_binding *binding, lith_binding *previous) {
+    for (int32_t i = 0; previous != NULL && i < binding->model->n_nodes; i++) {
+        const lith_step *step = &binding->steps[i];
+        for (int32_t j = 0; j < step->n_packed; j++) {
+            lith_packed *packed = &step->packed[j];
+            lith_packed *old = find_packed(previous, i, step, packed->input, packed->size);
+            if (old != NULL && old->owned && old->data == packed->data) {
+                packed->owned = true;
+                old->owned = false;
+                binding->packed_bytes += packed->size;
+            }
+        }
+    }
+}
+
+/* ---- the binding --------------------------------------------------------------------------------------------------
+ */
+
+static lith_status allocate_tables(lith_binding *binding, const lith_allocator *allocator, lith_message *message) {
+    const lith_model *model = binding->model;
+    size_t size = 0;
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        size += params_stride(model->nodes[i].op);
+    }
+    binding->params_size = size;
+    binding->types = lith_allocate(allocator, (size_t)model->n_tensors, sizeof *binding->types);
+    binding->steps = lith_allocate(allocator, (size_t)model->n_nodes, sizeof *binding->steps);
+    binding->params = lith_allocate(allocator, size, 1);
+    if (binding->types == NULL || binding->steps == NULL || binding->params == NULL) {
+        return lith_fail_memory(message, "the nodes");
+    }
+    size_t offset = 0;
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        binding->steps[i].params = binding->params + offset;
+        offset += params_stride(model->nodes[i].op);
+    }
+    for (int32_t i = 0; i < model->n_tensors; i++) {
+        binding->types[i] = model->tensors[i].type;
+    }
+    return LITH_OK;
+}
+
+lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_binding *previous,
+                                const lith_allocator *allocator, lith_binding **binding, lith_message *message) {
+    lith_binding *result = lith_allocate(allocator, 1, sizeof *result);
+    if (result == NULL) {
+        return lith_fail_memory(message, "the nodes");
+    }
+    result->model = model;
+    /* Sizes known at run time only are taken as 1: these are not the shapes of the file either. */
+    bool resized = shapes != NULL || !model->is_static;
+    lith_status status = allocate_tables(result, allocator, message);
+    if (status == LITH_OK) {
+        status = set_input_types(result, shapes, message);
+    }
+    for (int32_t i = 0; status == LITH_OK && i < model->n_nodes; i++) {
+        status = derive(result, i, resized, message);
+        if (status == LITH_OK) {
+            status = choose_kernel(result, i, message);
+        }
+    }
+    if (status == LITH_OK) {
+        status = pack_constants(result, previous, allocator, message);
+    }
+    if (status != LITH_OK) {
+        lith_binding_destroy(result, allocator);
+        return status;
+    }
+    *binding = result;
+    return LITH_OK;
+}
+
+void lith_binding_destroy(lith_binding *binding, const lith_allocator *allocator) {
+    if (binding == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < binding->packed_count; i++) {
+        if (binding->packed[i].owned) {
+            lith_release(allocator, binding->packed[i].data, binding->packed[i].size, 1);
+        }
+    }
+    lith_release(allocator, binding->packed, binding->packed_count, sizeof *binding->packed);
+    lith_release(allocator, binding->params, binding->params_size, 1);
+    lith_release(allocator, binding->steps, (size_t)binding->model->n_nodes, sizeof *binding->steps);
+    lith_release(allocator, binding->types, (size_t)binding->model->n_tensors, sizeof *binding->types);
+    lith_release(allocator, binding, 1, sizeof *binding);
+}

@@ -1,0 +1,52 @@
+/* Binding: what follows from the shapes of the inputs and the instruction sets, the same for every session. For each
+ * tensor its type, for each node its parameters, kernel and packed constants. Memory is planned in layout.c. */
+#ifndef LITH_BIND_H
+#define LITH_BIND_H
+
+#include "model.h"
+
+/* A constant in the layout of a kernel; stands in for input `input` of its node. */
+typedef struct lith_packed {
+    int32_t input;
+    bool owned; /* false: belongs to another binding */
+    void *data;
+    size_t size;
+} lith_packed;
+
+/* A node ready to run. */
+typedef struct lith_step {
+    const nnacl_kernel *kernel;
+    void *params;
+    size_t workspace; /* bytes for one worker */
+    int32_t parts;    /* the most that the work can be split into */
+    int64_t macs;
+    lith_packed *packed;
+    int32_t n_packed;
+} lith_step;
+
+typedef struct lith_binding {
+    const lith_model *model;
+    nnacl_tensor *types; /* of all tensors; `data` of constants is that of the file */
+    lith_step *steps;
+    unsigned char *params; /* what the steps point into */
+    size_t params_size;
+    lith_packed *packed;
+    size_t packed_count;
+    size_t packed_bytes; /* owned */
+    int64_t macs;
+} lith_binding;
+
+/* `shapes`: one for each input of the graph; NULL: the declared ones, with 1 for what is not known. With declared
+ * shapes the types and parameters in the file must be exactly what the plan halves derive. Packed constants are
+ * borrowed from the binding of the model and from `previous` (may be NULL) where they fit. Memory comes from
+ * `allocator`. */
+lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_binding *previous,
+                                const lith_allocator *allocator, lith_binding **binding, lith_message *message);
+
+/* Takes over what was borrowed from `previous` (may be NULL), which may be destroyed then. */
+void lith_binding_inherit(lith_binding *binding, lith_binding *previous);
+
+/* Accepts NULL. */
+void lith_binding_destroy(lith_binding *binding, const lith_allocator *allocator);
+
+#endif

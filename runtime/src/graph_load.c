@@ -1,0 +1,330 @@
+/* From the bytes of a file to tensors and nodes, nothing trusted. */
+#include <stdio.h>
+#include <string.h>
+
+#include "model.h"
+#include "status.h"
+
+/* The sentence of every refusal here starts alike. */
+#define DAMAGED(message, ...) lith_fail(message, LITH_ERROR_FORMAT, "the model is damaged: " __VA_ARGS__)
+
+size_t lith_type_bytes(const nnacl_tensor *type) {
+    int64_t count = nnacl_element_count(type);
+    return count > 0 ? (size_t)count * nnacl_dtype_size(type->dtype) : 0;
+}
+
+lith_label lith_node_label(const lith_model *model, int32_t index) {
+    const lith_node *node = &model->nodes[index];
+    lith_label label;
+    snprintf(label.text, sizeof label.text, "node %d '%.60s' (%.40s)", (int)index, node->name, node->op->name);
+    return label;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------------------------
+ */
+
+static lith_status load_quant(lith_tensor *tensor, fb_pointer quant, lith_message *message) {
+    if (quant == NULL) {
+        return LITH_OK;
+    }
+    fb_pointer scales = fb_vector(quant, FB_QUANT_SCALE);
+    fb_pointer zero_points = fb_vector(quant, FB_QUANT_ZERO_POINT);
+    int32_t axis = fb_i32(quant, FB_QUANT_AXIS, -1);
+    uint32_t count = fb_length(scales);
+    uint32_t wanted = 1;
+    if (axis < -1 || axis >= tensor->type.rank) {
+        return DAMAGED(message, "tensor '%.60s' is quantized along axis %d", tensor->name, (int)axis);
+    }
+    if (axis >= 0) {
+        wanted = tensor->type.dims[axis] < 0 ? count : (uint32_t)tensor->type.dims[axis];
+    }
+    if (count == 0 || count > INT32_MAX || count != wanted || fb_length(zero_points) != count) {
+        return DAMAGED(message, "tensor '%.60s' has %lu scales and %lu zero points, not %lu", tensor->name,
+                       (unsigned long)count, (unsigned long)fb_length(zero_points), (unsigned long)wanted);
+    }
+    tensor->scales = fb_elements(scales);
+    tensor->zero_points = fb_elements(zero_points);
+    tensor->quant_count = (int32_t)count;
+    tensor->quant_axis = axis;
+    return LITH_OK;
+}
+
+/* The bytes of a constant: buffer `index` of the file. */
+static lith_status load_constant(lith_model *model, lith_tensor *tensor, int32_t index, lith_message *message) {
+    fb_pointer buffers = fb_vector(model->root, FB_MODEL_BUFFERS);
+    uint64_t start = fb_u64(model->root, FB_MODEL_DATA_OFFSET, 0);
+    if (index < 0 || (uint32_t)index >= fb_length(buffers)) {
+        return DAMAGED(message, "tensor '%.60s' refers to buffer %d of %lu", tensor->name, (int)index,
+                       (unsigned long)fb_length(buffers));
+    }
+    if (nnacl_element_count(&tensor->type) < 0) {
+        return DAMAGED(message, "constant '%.60s' has an impossible shape", tensor->name);
+    }
+    fb_extent extent = fb_extent_at(buffers, (uint32_t)index);
+    uint64_t size = model->mapping.size;
+    if (start % LITH_ALIGNMENT != 0 || extent.offset % LITH_ALIGNMENT != 0) {
+        return DAMAGED(message, "constant '%.60s' is not aligned to %d bytes", tensor->name, LITH_ALIGNMENT);
+    }
+    if (start > size || extent.offset > size - start || extent.size > size - start - extent.offset) {
+        return DAMAGED(message, "the bytes of constant '%.60s' pass the end of the file", tensor->name);
+    }
+    if (extent.size != lith_type_bytes(&tensor->type)) {
+        return DAMAGED(message, "constant '%.60s' has %llu bytes, its shape needs %llu", tensor->name,
+                       (unsigned long long)extent.size, (unsigned long long)lith_type_bytes(&tensor->type));
+    }
+    tensor->type.data = model->mapping.data + start + extent.offset;
+    model->constant_bytes += (size_t)extent.size;
+    return LITH_OK;
+}
+
+static lith_status load_tensor(lith_model *model, lith_tensor *tensor, fb_pointer table, lith_message *message) {
+    tensor->name = fb_string(table, FB_TENSOR_NAME);
+    tensor->type.dtype = fb_u8(table, FB_TENSOR_DTYPE, 0);
+    if (nnacl_dtype_size(tensor->type.dtype) == 0) {
+        return DAMAGED(message, "tensor '%.60s' has the unknown type %d", tensor->name, (int)tensor->type.dtype);
+    }
+    fb_pointer shape = fb_vector(table, FB_TENSOR_SHAPE);
+    if (fb_length(shape) > NNACL_MAX_RANK) {
+        return DAMAGED(message, "tensor '%.60s' has %lu dimensions", tensor->name, (unsigned long)fb_length(shape));
+    }
+    tensor->type.rank = (int32_t)fb_length(shape);
+    if (tensor->type.rank > 0) {
+        memcpy(tensor->type.dims, fb_elements(shape), (size_t)tensor->type.rank * sizeof tensor->type.dims[0]);
+    }
+    for (int32_t i = 0; i < tensor->type.rank; i++) {
+        if (tensor->type.dims[i] < -1) {
+            return DAMAGED(message, "tensor '%.60s' has a dimension of %d", tensor->name, (int)tensor->type.dims[i]);
+        }
+    }
+    fb_pointer symbols = fb_vector(table, FB_TENSOR_SYMBOLS);
+    if (fb_length(symbols) > 0) {
+        if (fb_length(symbols) != (uint32_t)tensor->type.rank) {
+            return DAMAGED(message, "tensor '%.60s' has %lu symbols for %d dimensions", tensor->name,
+                           (unsigned long)fb_length(symbols), (int)tensor->type.rank);
+        }
+        tensor->symbols = symbols;
+    }
+    lith_status status = load_quant(tensor, fb_table(table, FB_TENSOR_QUANT), message);
+    if (status != LITH_OK) {
+        return status;
+    }
+    tensor->variable = fb_u8(table, FB_TENSOR_VARIABLE, 0) != 0;
+    int32_t buffer = fb_i32(table, FB_TENSOR_BUFFER, -1);
+    if (tensor->variable && (buffer != -1 || nnacl_element_count(&tensor->type) < 0)) {
+        return DAMAGED(message, "variable '%.60s' has a buffer, or no fixed shape", tensor->name);
+    }
+    return buffer == -1 ? LITH_OK : load_constant(model, tensor, buffer, message);
+}
+
+static lith_status load_tensors(lith_model *model, lith_tensor *tensors, fb_pointer graph, lith_message *message) {
+    fb_pointer stored = fb_vector(graph, FB_GRAPH_TENSORS);
+    for (int32_t i = 0; i < model->n_tensors; i++) {
+        lith_status status = load_tensor(model, &tensors[i], fb_table_at(stored, (uint32_t)i), message);
+        if (status != LITH_OK) {
+            return status;
+        }
+    }
+    return LITH_OK;
+}
+
+/* ---- ports --------------------------------------------------------------------------------------------------------
+ */
+
+static lith_status load_ports(const lith_model *model, fb_pointer vector, const char *what, const int32_t **ports,
+                              int32_t *count, lith_message *message) {
+    uint32_t length = fb_length(vector);
+    const int32_t *indices = fb_elements(vector);
+    if (length > LITH_MAX_PORTS) {
+        return DAMAGED(message, "the graph has %lu %ss", (unsigned long)length, what);
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        if (indices[i] < 0 || indices[i] >= model->n_tensors) {
+            return DAMAGED(message, "%s %lu refers to tensor %d of %d", what, (unsigned long)i, (int)indices[i],
+                           (int)model->n_tensors);
+        }
+    }
+    *ports = indices;
+    *count = (int32_t)length;
+    return LITH_OK;
+}
+
+static lith_status load_inputs(lith_model *model, lith_tensor *tensors, fb_pointer graph, lith_message *message) {
+    lith_status status =
+        load_ports(model, fb_vector(graph, FB_GRAPH_INPUTS), "input", &model->inputs, &model->n_inputs, message);
+    if (status != LITH_OK) {
+        return status;
+    }
+    model->is_static = true;
+    for (int32_t i = 0; i < model->n_inputs; i++) {
+        lith_tensor *tensor = &tensors[model->inputs[i]];
+        if (tensor->type.data != NULL || tensor->variable || tensor->input) {
+            return DAMAGED(message, "input '%.60s' is a constant, a variable, or there twice", tensor->name);
+        }
+        tensor->input = true;
+        bool known = true;
+        for (int32_t axis = 0; axis < tensor->type.rank; axis++) {
+            known = known && tensor->type.dims[axis] >= 0;
+        }
+        if (known && nnacl_element_count(&tensor->type) < 0) {
+            return DAMAGED(message, "input '%.60s' has an impossible shape", tensor->name);
+        }
+        model->is_static = model->is_static && known;
+    }
+    return LITH_OK;
+}
+
+/* A tensor that has a value before the first node runs. */
+static bool is_given(const lith_tensor *tensor) {
+    return tensor->type.data != NULL || tensor->variable || tensor->input;
+}
+
+static lith_status load_outputs(lith_model *model, const lith_tensor *tensors, fb_pointer graph,
+                                lith_message *message) {
+    lith_status status =
+        load_ports(model, fb_vector(graph, FB_GRAPH_OUTPUTS), "output", &model->outputs, &model->n_outputs, message);
+    for (int32_t i = 0; status == LITH_OK && i < model->n_outputs; i++) {
+        const lith_tensor *tensor = &tensors[model->outputs[i]];
+        if (!is_given(tensor) && !tensor->produced) {
+            return DAMAGED(message, "output '%.60s' is never computed", tensor->name);
+        }
+    }
+    return status;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------------------------
+ */
+
+static lith_status load_node(const lith_model *model, lith_tensor *tensors, int32_t index, lith_node *node,
+                             fb_pointer table, lith_message *message) {
+    fb_pointer ops = fb_vector(model->root, FB_MODEL_OPS);
+    uint32_t op = fb_u32(table, FB_NODE_OP, 0);
+    node->name = fb_string(table, FB_NODE_NAME);
+    node->source = fb_string(table, FB_NODE_SOURCE);
+    if (op >= fb_length(ops)) {
+        return DAMAGED(message, "node %d '%.60s' refers to op %lu of %lu", (int)index, node->name, (unsigned long)op,
+                       (unsigned long)fb_length(ops));
+    }
+    node->op = nnacl_op_find(fb_string_at(ops, op));
+    if (node->op == NULL) {
+        return lith_fail(message, LITH_ERROR_UNSUPPORTED,
+                         "node %d '%.60s' needs the op '%.60s', which this build lacks", (int)index, node->name,
+                         fb_string_at(ops, op));
+    }
+    fb_pointer inputs = fb_vector(table, FB_NODE_INPUTS);
+    fb_pointer outputs = fb_vector(table, FB_NODE_OUTPUTS);
+    fb_pointer params = fb_vector(table, FB_NODE_PARAMS);
+    if (fb_length(inputs) > NNACL_MAX_INPUTS || fb_length(outputs) > NNACL_MAX_OUTPUTS || fb_length(outputs) == 0) {
+        return DAMAGED(message, "node %d '%.60s' has %lu inputs and %lu outputs", (int)index, node->name,
+                       (unsigned long)fb_length(inputs), (unsigned long)fb_length(outputs));
+    }
+    if (fb_length(params) > node->op->params_size || node->op->params_size > NNACL_MAX_PARAMS_SIZE) {
+        return DAMAGED(message, "node %d '%.60s' has %lu bytes of parameters, %s has %lu", (int)index, node->name,
+                       (unsigned long)fb_length(params), node->op->name, (unsigned long)node->op->params_size);
+    }
+    node->inputs = fb_elements(inputs);
+    node->n_inputs = (int32_t)fb_length(inputs);
+    node->outputs = fb_elements(outputs);
+    node->n_outputs = (int32_t)fb_length(outputs);
+    node->params = fb_elements(params);
+    node->params_size = fb_length(params);
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        int32_t input = node->inputs[i];
+        if (input < -1 || input >= model->n_tensors) {
+            return DAMAGED(message, "node %d '%.60s' refers to tensor %d", (int)index, node->name, (int)input);
+        }
+        if (input >= 0 && !is_given(&tensors[input]) && !tensors[input].produced) {
+            return DAMAGED(message, "node %d '%.60s' uses '%.60s' before it is computed", (int)index, node->name,
+                           tensors[input].name);
+        }
+    }
+    for (int32_t i = 0; i < node->n_outputs; i++) {
+        int32_t output = node->outputs[i];
+        if (output < 0 || output >= model->n_tensors) {
+            return DAMAGED(message, "node %d '%.60s' refers to tensor %d", (int)index, node->name, (int)output);
+        }
+        lith_tensor *tensor = &tensors[output];
+        bool again = tensor->produced && !tensor->variable;
+        for (int32_t j = 0; j < i; j++) {
+            again = again || node->outputs[j] == output;
+        }
+        if (tensor->type.data != NULL || tensor->input || again) {
+            return DAMAGED(message, "node %d '%.60s' writes '%.60s', which is given or written already", (int)index,
+                           node->name, tensor->name);
+        }
+    }
+    for (int32_t i = 0; i < node->n_outputs; i++) {
+        tensors[node->outputs[i]].produced = true;
+    }
+    return LITH_OK;
+}
+
+static lith_status load_nodes(lith_model *model, lith_tensor *tensors, lith_node *nodes, fb_pointer graph,
+                              lith_message *message) {
+    fb_pointer stored = fb_vector(graph, FB_GRAPH_NODES);
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        lith_status status = load_node(model, tensors, i, &nodes[i], fb_table_at(stored, (uint32_t)i), message);
+        if (status != LITH_OK) {
+            return status;
+        }
+    }
+    return LITH_OK;
+}
+
+/* ---- the graph ----------------------------------------------------------------------------------------------------
+ */
+
+static lith_status load_header(lith_model *model, lith_message *message) {
+    const char *error = lith_fb_verify(model->mapping.data, model->mapping.size);
+    if (error != NULL) {
+        return lith_fail(message, LITH_ERROR_FORMAT, "this is not a sound .lith file: %s", error);
+    }
+    model->root = fb_root(model->mapping.data);
+    uint32_t version = fb_u32(model->root, FB_MODEL_VERSION, 0);
+    if (version > LITH_FORMAT_VERSION) {
+        return lith_fail(message, LITH_ERROR_VERSION, "the file has format version %lu, this runtime knows up to %d",
+                         (unsigned long)version, LITH_FORMAT_VERSION);
+    }
+    if (version == 0) {
+        return DAMAGED(message, "it has no format version");
+    }
+    model->contract = fb_u8(model->root, FB_MODEL_CONTRACT, 0);
+    if (model->contract > NNACL_ROUND_FLOAT_EVEN) {
+        return lith_fail(message, LITH_ERROR_UNSUPPORTED, "rounding contract %d is unknown", (int)model->contract);
+    }
+    if (fb_length(fb_vector(model->root, FB_MODEL_GRAPHS)) == 0) {
+        return DAMAGED(message, "it has no graph");
+    }
+    return LITH_OK;
+}
+
+lith_status lith_graph_load(lith_model *model, lith_message *message) {
+    lith_status status = load_header(model, message);
+    if (status != LITH_OK) {
+        return status;
+    }
+    fb_pointer graph = fb_table_at(fb_vector(model->root, FB_MODEL_GRAPHS), 0);
+    model->name = fb_string(graph, FB_GRAPH_NAME);
+    model->n_tensors = (int32_t)fb_length(fb_vector(graph, FB_GRAPH_TENSORS));
+    model->n_nodes = (int32_t)fb_length(fb_vector(graph, FB_GRAPH_NODES));
+    lith_tensor *tensors = lith_allocate(&model->allocator, (size_t)model->n_tensors, sizeof *tensors);
+    lith_node *nodes = lith_allocate(&model->allocator, (size_t)model->n_nodes, sizeof *nodes);
+    model->tensors = tensors;
+    model->nodes = nodes;
+    if (tensors == NULL || nodes == NULL) {
+        return lith_fail_memory(message, "the graph");
+    }
+    if ((status = load_tensors(model, tensors, graph, message)) != LITH_OK ||
+        (status = load_inputs(model, tensors, graph, message)) != LITH_OK ||
+        (status = load_nodes(model, tensors, nodes, graph, message)) != LITH_OK) {
+        return status;
+    }
+    return load_outputs(model, tensors, graph, message);
+}
+
+void lith_graph_release(lith_model *model) {
+    lith_release(&model->allocator, (void *)(uintptr_t)model->tensors, (size_t)model->n_tensors,
+                 sizeof *model->tensors);
+    lith_release(&model->allocator, (void *)(uintptr_t)model->nodes, (size_t)model->n_nodes, sizeof *model->nodes);
+    model->tensors = NULL;
+    model->nodes = NULL;
+}

@@ -1,0 +1,225 @@
+/* Opening a model, and what can be asked of it. */
+#include "model.h"
+
+#include <string.h>
+
+#include "bind.h"
+#include "status.h"
+
+/* ---- open and close -----------------------------------------------------------------------------------------------
+ */
+
+static lith_status read_options(const lith_model_options *given, lith_model *model, lith_message *message) {
+    lith_model_options options = LITH_MODEL_OPTIONS_INIT;
+    if (given != NULL) {
+        if (given->struct_size < sizeof(size_t) || given->struct_size > sizeof options) {
+            return lith_fail(message, LITH_ERROR_ARGUMENT,
+                             "the options are of a newer version, or struct_size is not set");
+        }
+        memcpy(&options, given, given->struct_size);
+    }
+    if (options.allocator != NULL && (options.allocator->allocate == NULL || options.allocator->release == NULL)) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "the allocator lacks a function");
+    }
+    memset(model, 0, sizeof *model);
+    model->allocator = options.allocator != NULL ? *options.allocator : lith_allocator_default();
+    model->isa_mask = nnacl_isa_detect() & (options.isa_mask != 0 ? options.isa_mask : UINT32_MAX);
+    model->isa_mask |= NNACL_ISA_C;
+    return LITH_OK;
+}
+
+static void destroy(lith_model *model) {
+    lith_allocator allocator = model->allocator;
+    lith_binding_destroy(model->binding, &allocator);
+    lith_graph_release(model);
+    lith_mapping_close(&model->mapping, &allocator);
+    lith_release(&allocator, model, 1, sizeof *model);
+}
+
+/* Takes over the mapping that stands in `prepared`. */
+static lith_status open_model(const lith_model *prepared, lith_model **model, lith_message *message) {
+    lith_allocator allocator = prepared->allocator;
+    lith_model *result = lith_allocate(&allocator, 1, sizeof *result);
+    if (result == NULL) {
+        lith_mapping mapping = prepared->mapping;
+        lith_mapping_close(&mapping, &allocator);
+        return lith_fail_memory(message, "the model");
+    }
+    *result = *prepared;
+    lith_status status = lith_graph_load(result, message);
+    if (status == LITH_OK) {
+        lith_message reason;
+        lith_binding *binding = NULL;
+        status = lith_binding_create(result, NULL, NULL, &allocator, &binding, &reason);
+        if (status == LITH_ERROR_SHAPE && !result->is_static) {
+            status = LITH_OK; /* sizes of 1 do not suit it: sessions wait for lith_session_resize */
+        } else if (status != LITH_OK) {
+            lith_fail(message, status, "%s", reason.text);
+        }
+        result->binding = binding;
+    }
+    if (status != LITH_OK) {
+        destroy(result);
+        return status;
+    }
+    *model = result;
+    return LITH_OK;
+}
+
+lith_status lith_model_open(const char *path, const lith_model_options *options, lith_model **model,
+                            lith_message *message) {
+    if (path == NULL || model == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "path or model is NULL");
+    }
+    lith_model prepared;
+    lith_status status = read_options(options, &prepared, message);
+    if (status == LITH_OK) {
+        status = lith_mapping_open(&prepared.mapping, path, &prepared.allocator, message);
+    }
+    return status == LITH_OK ? open_model(&prepared, model, message) : status;
+}
+
+lith_status lith_model_open_memory(const void *data, size_t size, const lith_model_options *options, lith_model **model,
+                                   lith_message *message) {
+    if (data == NULL || model == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "data or model is NULL");
+    }
+    lith_model prepared;
+    lith_status status = read_options(options, &prepared, message);
+    if (status == LITH_OK) {
+        status = lith_mapping_wrap(&prepared.mapping, data, size, &prepared.allocator, message);
+    }
+    return status == LITH_OK ? open_model(&prepared, model, message) : status;
+}
+
+void lith_model_close(lith_model *model) {
+    if (model != NULL) {
+        destroy(model);
+    }
+}
+
+/* ---- inputs and outputs -------------------------------------------------------------------------------------------
+ */
+
+void lith_describe_tensor(const lith_tensor *tensor, const nnacl_tensor *type, lith_tensor_info *info) {
+    lith_tensor_info result;
+    memset(&result, 0, sizeof result);
+    result.name = tensor->name;
+    result.dtype = type->dtype;
+    result.rank = type->rank;
+    result.size = lith_type_bytes(type);
+    result.quant_count = tensor->quant_count;
+    result.quant_axis = tensor->quant_count > 0 ? tensor->quant_axis : -1;
+    result.scales = tensor->scales;
+    result.zero_points = tensor->zero_points;
+    for (int32_t i = 0; i < LITH_MAX_RANK; i++) {
+        result.dims[i] = i < type->rank ? type->dims[i] : 0;
+        bool named = i < type->rank && tensor->symbols != NULL && tensor->type.dims[i] < 0;
+        result.symbols[i] = named ? fb_string_at(tensor->symbols, (uint32_t)i) : "";
+    }
+    *info = result;
+}
+
+static lith_status port_info(const lith_model *model, const int32_t *ports, int32_t count, int32_t index,
+                             lith_tensor_info *info) {
+    if (info == NULL || index < 0 || index >= count) {
+        return LITH_ERROR_ARGUMENT;
+    }
+    const lith_tensor *tensor = &model->tensors[ports[index]];
+    lith_describe_tensor(tensor, &tensor->type, info);
+    return LITH_OK;
+}
+
+static int32_t port_index(const lith_model *model, const int32_t *ports, int32_t count, const char *name) {
+    for (int32_t i = 0; name != NULL && i < count; i++) {
+        if (strcmp(model->tensors[ports[i]].name, name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int32_t lith_model_input_count(const lith_model *model) {
+    return model->n_inputs;
+}
+
+int32_t lith_model_output_count(const lith_model *model) {
+    return model->n_outputs;
+}
+
+lith_status lith_model_input_info(const lith_model *model, int32_t index, lith_tensor_info *info) {
+    return port_info(model, model->inputs, model->n_inputs, index, info);
+}
+
+lith_status lith_model_output_info(const lith_model *model, int32_t index, lith_tensor_info *info) {
+    return port_info(model, model->outputs, model->n_outputs, index, info);
+}
+
+int32_t lith_model_input_index(const lith_model *model, const char *name) {
+    return port_index(model, model->inputs, model->n_inputs, name);
+}
+
+int32_t lith_model_output_index(const lith_model *model, const char *name) {
+    return port_index(model, model->outputs, model->n_outputs, name);
+}
+
+/* ---- facts --------------------------------------------------------------------------------------------------------
+ */
+
+lith_status lith_model_get_info(const lith_model *model, lith_model_info *info) {
+    if (info == NULL) {
+        return LITH_ERROR_ARGUMENT;
+    }
+    lith_model_info result;
+    memset(&result, 0, sizeof result);
+    result.name = model->name;
+    result.producer = fb_string(model->root, FB_MODEL_PRODUCER);
+    result.format_version = fb_i32(model->root, FB_MODEL_VERSION, 0);
+    result.contract = model->contract;
+    result.node_count = model->n_nodes;
+    result.metadata_count = (int32_t)fb_length(fb_vector(model->root, FB_MODEL_METADATA));
+    result.is_static = model->is_static;
+    result.isa_mask = model->isa_mask;
+    result.macs = model->is_static ? model->binding->macs : 0;
+    result.file_bytes = model->mapping.size;
+    result.constant_bytes = model->constant_bytes;
+    result.packed_bytes = model->binding != NULL ? model->binding->packed_bytes : 0;
+    *info = result;
+    return LITH_OK;
+}
+
+lith_status lith_model_metadata(const lith_model *model, int32_t index, const char **key, const char **value) {
+    fb_pointer pairs = fb_vector(model->root, FB_MODEL_METADATA);
+    if (key == NULL || value == NULL || index < 0 || (uint32_t)index >= fb_length(pairs)) {
+        return LITH_ERROR_ARGUMENT;
+    }
+    fb_pointer pair = fb_table_at(pairs, (uint32_t)index);
+    *key = fb_string(pair, FB_PAIR_KEY);
+    *value = fb_string(pair, FB_PAIR_VALUE);
+    return LITH_OK;
+}
+
+const char *lith_model_metadata_find(const lith_model *model, const char *key) {
+    fb_pointer pairs = fb_vector(model->root, FB_MODEL_METADATA);
+    for (uint32_t i = 0; key != NULL && i < fb_length(pairs); i++) {
+        fb_pointer pair = fb_table_at(pairs, i);
+        if (strcmp(fb_string(pair, FB_PAIR_KEY), key) == 0) {
+            return fb_string(pair, FB_PAIR_VALUE);
+        }
+    }
+    return NULL;
+}
+
+lith_status lith_model_node_info(const lith_model *model, int32_t index, lith_node_info *info) {
+    if (info == NULL || index < 0 || index >= model->n_nodes) {
+        return LITH_ERROR_ARGUMENT;
+    }
+    const lith_node *node = &model->nodes[index];
+    lith_node_info result = {node->name, node->op->name, node->source, NULL, 0};
+    if (model->binding != NULL) {
+        result.kernel = model->binding->steps[index].kernel->symbol;
+        result.macs = model->is_static ? model->binding->steps[index].macs : 0;
+    }
+    *info = result;
+    return LITH_OK;
+}

@@ -1,0 +1,84 @@
+/* A model in memory: the verified graph, and how its declared shapes are bound to kernels. */
+#ifndef LITH_MODEL_H
+#define LITH_MODEL_H
+
+#include <stdbool.h>
+
+#include "alloc.h"
+#include "fb_reader.h"
+#include "mapping.h"
+#include "microlith.h"
+#include "nnacl_kernels.h"
+
+/* More inputs or outputs than any model has; bounds the work that a hostile file can ask for. */
+#define LITH_MAX_PORTS 4096
+
+/* Of files; a larger one is refused. */
+#define LITH_FORMAT_VERSION 1
+
+typedef struct lith_tensor {
+    const char *name;
+    nnacl_tensor type;  /* dims: -1 where known at run time only; data: set for a constant */
+    fb_pointer symbols; /* vector of one string for each dimension, or NULL */
+    const float *scales;
+    const int32_t *zero_points;
+    int32_t quant_count, quant_axis;
+    bool variable;
+    bool produced; /* by a node */
+    bool input;    /* of the graph */
+} lith_tensor;
+
+typedef struct lith_node {
+    const nnacl_op *op;
+    const char *name;
+    const char *source;
+    const int32_t *inputs; /* tensor indices, -1: absent */
+    int32_t n_inputs;
+    const int32_t *outputs;
+    int32_t n_outputs;
+    const uint8_t *params;
+    size_t params_size; /* at most op->params_size */
+} lith_node;
+
+struct lith_binding;
+
+struct lith_model {
+    lith_allocator allocator;
+    lith_mapping mapping;
+    fb_pointer root;
+    uint32_t isa_mask;
+    int32_t contract;
+    const char *name;
+    const lith_tensor *tensors;
+    int32_t n_tensors;
+    const lith_node *nodes;
+    int32_t n_nodes;
+    const int32_t *inputs;
+    int32_t n_inputs;
+    const int32_t *outputs;
+    int32_t n_outputs;
+    bool is_static;
+    size_t constant_bytes;
+    /* For the declared shapes, sizes known at run time only taken as 1. NULL: the model cannot run with those. */
+    struct lith_binding *binding;
+};
+
+/* Fills the graph of a model whose mapping is open: verifies the flatbuffer, then everything that stands in it but the
+ * parameters of nodes, which bind.c holds against the plan halves. What is allocated so far is released by
+ * lith_graph_release, also after a failure. */
+lith_status lith_graph_load(lith_model *model, lith_message *message);
+void lith_graph_release(lith_model *model);
+
+/* Bytes of a tensor all of whose dimensions are known. */
+size_t lith_type_bytes(const nnacl_tensor *type);
+
+/* Fills `info` for a tensor, whose dimensions are taken from `type`. */
+void lith_describe_tensor(const lith_tensor *tensor, const nnacl_tensor *type, lith_tensor_info *info);
+
+/* "node 3 'conv1' (conv2d)", cut to fit. */
+typedef struct lith_label {
+    char text[160];
+} lith_label;
+lith_label lith_node_label(const lith_model *model, int32_t index);
+
+#endif

@@ -1,0 +1,96 @@
+/* One run of a session. */
+#if defined(__unix__) || defined(__APPLE__)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include <string.h>
+#include <time.h>
+
+#include "session.h"
+#include "status.h"
+
+static int64_t now(void) {
+    struct timespec time;
+#if defined(__unix__) || defined(__APPLE__)
+    clock_gettime(CLOCK_MONOTONIC, &time);
+#else
+    timespec_get(&time, TIME_UTC);
+#endif
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+typedef struct lith_job {
+    const lith_step *step;
+    const lith_call *call;
+} lith_job;
+
+static void run_part(void *user, int32_t worker, int32_t part) {
+    const lith_job *job = user;
+    const lith_call *call = job->call;
+    nnacl_ctx ctx = {call->workspace + (size_t)worker * call->workspace_stride, job->step->workspace, part,
+                     call->parts};
+    job->step->kernel->run(&ctx, job->step->params, call->in, call->out);
+}
+
+static void run_node(lith_session *session, int32_t index) {
+    lith_job job = {&session->binding->steps[index], &session->layout->calls[index]};
+    if (!job.call->skipped) {
+        lith_pool_run(session->pool, run_part, &job, job.call->parts);
+    }
+}
+
+static void profile_node(lith_session *session, int32_t index) {
+    const lith_node *node = &session->model->nodes[index];
+    const lith_step *step = &session->binding->steps[index];
+    const lith_call *call = &session->layout->calls[index];
+    int64_t start = now();
+    run_node(session, index);
+    int64_t end = now();
+    lith_profile_event event = {
+        index,      node->name, node->op->name, step->kernel->symbol, call->skipped ? 0 : end - start,
+        step->macs, call->parts};
+    session->profiler(session->profiler_user, &event);
+}
+
+/* Bound outputs that no node could write to: a constant, an input, state, or a tensor that is an output twice. */
+static void copy_outputs(const lith_session *session) {
+    const lith_model *model = session->model;
+    for (int32_t i = 0; i < model->n_outputs; i++) {
+        int32_t tensor = model->outputs[i];
+        void *data = session->ports.outputs[i];
+        size_t size = lith_type_bytes(&session->binding->types[tensor]);
+        if (data != NULL && data != session->layout->places[tensor] && size > 0) {
+            memmove(data, session->layout->places[tensor], size);
+        }
+    }
+}
+
+lith_status lith_session_run(lith_session *session, lith_message *message) {
+    if (session->layout == NULL) {
+        return lith_fail(message, LITH_ERROR_SHAPE, "the shapes of the inputs are not known: call lith_session_resize");
+    }
+    for (int32_t i = 0; i < session->model->n_nodes; i++) {
+        if (atomic_load_explicit(&session->cancelled, memory_order_relaxed)) {
+            break;
+        }
+        if (session->profiler != NULL) {
+            profile_node(session, i);
+        } else {
+            run_node(session, i);
+        }
+    }
+    if (atomic_exchange(&session->cancelled, false)) {
+        return lith_fail(message, LITH_CANCELLED, "the run was cancelled");
+    }
+    copy_outputs(session);
+    return LITH_OK;
+}
+
+void lith_session_cancel(lith_session *session) {
+    atomic_store(&session->cancelled, true);
+}
+
+void lith_session_set_profiler(lith_session *session, lith_profile_fn function, void *user) {
+    session->profiler = function;
+    session->profiler_user = user;
+}

@@ -1,0 +1,24 @@
+/* A session: the memory of one run at a time, and what the caller bound to it. */
+#ifndef LITH_SESSION_H
+#define LITH_SESSION_H
+
+#include <stdatomic.h>
+
+#include "layout.h"
+#include "threads.h"
+
+struct lith_session {
+    const lith_model *model;
+    lith_allocator allocator;
+    lith_pool *pool;
+    bool keep_inputs;
+    const lith_binding *binding; /* that of the model, or `own`; NULL: shapes are not known yet */
+    lith_binding *own;
+    lith_layout *layout; /* NULL as long as `binding` is */
+    lith_ports ports;
+    lith_profile_fn profiler;
+    void *profiler_user;
+    atomic_bool cancelled;
+};
+
+#endif

@@ -1,0 +1,23 @@
+/* A pool of threads that share the parts of one piece of work at a time. */
+#ifndef LITH_THREADS_H
+#define LITH_THREADS_H
+
+#include "alloc.h"
+
+typedef struct lith_pool lith_pool;
+
+/* Called once for each part, by any worker. A worker runs one part at a time. */
+typedef void (*lith_task)(void *user, int32_t worker, int32_t part);
+
+/* `threads` workers, the caller of lith_pool_run included; with 1 no thread is started. */
+lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, lith_pool **pool, lith_message *message);
+
+/* Runs all parts and returns when they are done. Worker numbers are below min(threads, parts). */
+void lith_pool_run(lith_pool *pool, lith_task task, void *user, int32_t parts);
+
+int32_t lith_pool_threads(const lith_pool *pool);
+
+/* Accepts NULL. */
+void lith_pool_destroy(lith_pool *pool, const lith_allocator *allocator);
+
+#endif
