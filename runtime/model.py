@@ -1,0 +1,497 @@
+"""``load`` and ``Model``: a .lith file in the C runtime, with NumPy arrays in and out."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from microlith.errors import InputError, MicrolithError
+from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
+
+__all__ = ["Layer", "Memory", "Model", "Quantization", "RunCancelledError", "TensorSpec", "load"]
+
+_NUMPY: dict[str, Any] = {
+    "f32": np.float32,
+    "f16": np.float16,
+    "s8": np.int8,
+    "u8": np.uint8,
+    "s16": np.int16,
+    "s32": np.int32,
+    "s64": np.int64,
+    "b8": np.bool_,
+    "f64": np.float64,
+    "u16": np.uint16,
+    "u32": np.uint32,
+    "u64": np.uint64,
+}
+
+_CONTRACTS = ("tflite-double", "single", "float-even")
+
+
+@dataclass(frozen=True, eq=False)
+class Quantization:
+    """real = scale * (q - zero_point)."""
+
+    scale: np.ndarray
+    """float32 [1], or one for each slice along ``axis``."""
+    zero_point: np.ndarray
+    """int32, as long as ``scale``."""
+    axis: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSpec:
+    """An input or output."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    """-1: known at run time only."""
+    symbols: tuple[str, ...]
+    """The name of each size that is known at run time only, "" for the others."""
+    quantization: Quantization | None
+
+    def __str__(self) -> str:
+        sizes = (
+            symbol or ("?" if size < 0 else str(size)) for size, symbol in zip(self.shape, self.symbols, strict=True)
+        )
+        return f"{self.name}: {self.dtype}[{', '.join(sizes)}]"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One node of a profiled run."""
+
+    name: str
+    op: str
+    kernel: str
+    """The C function that ran."""
+    ns: int
+    """Nanoseconds; 0 when the result is a view of the input and no code ran."""
+    macs: int
+    parts: int
+    """Into how many parts the work was split."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that a model takes."""
+
+    arena: int
+    """Activations and scratch."""
+    arena_lower_bound: int
+    """The largest set that lives at once: no plan needs less."""
+    constants: int
+    """Weights and tables in the file, which is mapped."""
+    packed: int
+    """Copies of weights in the layout of a kernel."""
+    overhead: int
+    """Tables of the session."""
+
+
+Inputs = Mapping[str, Any] | Sequence[Any] | np.ndarray | None
+
+
+def load(model: str | os.PathLike[str] | bytes, *, threads: int = 1, isa: str | Sequence[str] | None = None) -> Model:
+    """Opens a .lith file, or the bytes of one.
+
+    ``isa`` limits the instruction sets that kernels may use (``"c"``, ``"c,avx2"``); integer results do not depend on
+    it, and no result on ``threads``. Raises ModelFormatError for a file that cannot be read or is damaged, and
+    InputError for an unknown instruction set or an impossible number of threads.
+    """
+    return Model(_File(model, isa), threads)
+
+
+class _File:
+    """A ``lith_model``, shared by the models that were cloned from one."""
+
+    def __init__(self, source: str | os.PathLike[str] | bytes, isa: str | Sequence[str] | None) -> None:
+        lib = library()
+        message = ffi.new("lith_message *")
+        options = ffi.new("lith_model_options *", {"struct_size": ffi.sizeof("lith_model_options")})
+        if isa is not None:
+            mask = ffi.new("uint32_t *")
+            names = isa if isinstance(isa, str) else ",".join(isa)
+            check(lib.lith_isa_parse(names.encode(), mask, message), message)
+            options.isa_mask = mask[0]
+        result = ffi.new("lith_model **")
+        self.keep: Any = None
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            self.where = "model"
+            self.keep = ffi.from_buffer(bytes(source))
+            status = lib.lith_model_open_memory(self.keep, len(self.keep), options, result, message)
+        else:
+            self.where = os.fspath(source)
+            status = lib.lith_model_open(os.fsencode(source), options, result, message)
+        check(status, message, where=self.where)
+        self.pointer = result[0]
+        weakref.finalize(self, lib.lith_model_close, self.pointer)
+
+
+class Model:
+    """A model that is ready to run. One run at a time: other threads wait, or use a ``clone`` of their own."""
+
+    def __init__(self, file: _File, threads: int) -> None:
+        """Use ``load``."""
+        lib = library()
+        if not 1 <= threads <= 1024:
+            raise InputError(f"{threads} threads were asked for", hint="1 to 1024 are possible")
+        self._lib = lib
+        self._file = file
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._threads = threads
+        self._message = ffi.new("lith_message *")
+        self._bound: dict[tuple[str, int], np.ndarray] = {}
+        options = ffi.new(
+            "lith_session_options *", {"struct_size": ffi.sizeof("lith_session_options"), "threads": threads}
+        )
+        result = ffi.new("lith_session **")
+        check(lib.lith_session_create(file.pointer, options, result, self._message), self._message, where=file.where)
+        self._session = result[0]
+        self._finalizer = weakref.finalize(self, lib.lith_session_destroy, self._session)
+        info = ffi.new("lith_model_info *")
+        check(lib.lith_model_get_info(file.pointer, info))
+        self._info = info
+        self._inputs = tuple(
+            self._spec(lib.lith_model_input_info, index) for index in range(lib.lith_model_input_count(file.pointer))
+        )
+        self._outputs = tuple(
+            self._spec(lib.lith_model_output_info, index) for index in range(lib.lith_model_output_count(file.pointer))
+        )
+        self._read_shapes()
+
+    # --- what it is ---------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return text(self._info.name)
+
+    @property
+    def producer(self) -> str:
+        """The program that wrote the file."""
+        return text(self._info.producer)
+
+    @property
+    def contract(self) -> str:
+        """The rounding contract of its integer ops: ``tflite-double``, ``single`` or ``float-even``."""
+        return _CONTRACTS[self._info.contract]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the converter noted."""
+        key, value = ffi.new("char **"), ffi.new("char **")
+        pairs = {}
+        for index in range(self._info.metadata_count):
+            check(self._lib.lith_model_metadata(self._file.pointer, index, key, value))
+            pairs[text(key[0])] = text(value[0])
+        return pairs
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """The inputs as the file declares them."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """The outputs as the file declares them."""
+        return self._outputs
+
+    @property
+    def threads(self) -> int:
+        return self._threads
+
+    @property
+    def isa(self) -> tuple[str, ...]:
+        """The instruction sets that kernels are chosen from."""
+        mask = self._info.isa_mask
+        names = (text(self._lib.lith_isa_name(1 << bit)) for bit in range(32) if mask >> bit & 1)
+        return tuple(name for name in names if name)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one run; 0 when they depend on shapes that are known at run time only."""
+        return int(self._info.macs)
+
+    @property
+    def memory(self) -> Memory:
+        info = ffi.new("lith_memory_info *")
+        with self._lock:
+            check(self._lib.lith_session_memory(self._open(), info))
+        return Memory(
+            arena=info.arena_bytes,
+            arena_lower_bound=info.lower_bound_bytes,
+            constants=self._info.constant_bytes,
+            packed=self._info.packed_bytes + info.packed_bytes,
+            overhead=info.overhead_bytes,
+        )
+
+    @property
+    def arena_bytes(self) -> int:
+        """Bytes of activations and scratch."""
+        return self.memory.arena
+
+    # --- running ------------------------------------------------------------------------------------------------
+
+    def run(self, inputs: Inputs = None, /, *more: Any) -> dict[str, np.ndarray]:
+        """Runs the model once; outputs by name.
+
+        Inputs are given by name (``{name: array}``), as a list, or as arguments in the order of ``inputs``. Sizes that
+        are known at run time only follow the arrays. Raises InputError for a wrong name, shape or element type.
+        """
+        with self._lock:
+            self._set_inputs(self._ordered(inputs, more))
+            self._run()
+            return {spec.name: self._output(index) for index, spec in enumerate(self._outputs)}
+
+    __call__ = run
+
+    def profile(self, inputs: Inputs = None, /, *more: Any) -> list[Layer]:
+        """Runs the model once; the nodes with their times, in order."""
+        layers: list[Layer] = []
+
+        def note(_user: Any, event: Any) -> None:
+            layers.append(
+                Layer(text(event.name), text(event.op), text(event.kernel), event.nanoseconds, event.macs, event.parts)
+            )
+
+        callback = ffi.callback("void(void *, const lith_profile_event *)", note)
+        with self._lock:
+            self._set_inputs(self._ordered(inputs, more))
+            self._lib.lith_session_set_profiler(self._session, callback, ffi.NULL)
+            try:
+                self._run()
+            finally:
+                self._lib.lith_session_set_profiler(self._session, ffi.NULL, ffi.NULL)
+        return layers
+
+    def resize(self, shapes: Mapping[str, Sequence[int]]) -> None:
+        """Gives inputs other shapes; those that are not named keep theirs.
+
+        Raises InputError for an unknown name and ShapeError when the model cannot take them; the model then stays as
+        it was. Buffers that were bound are unbound.
+        """
+        with self._lock:
+            self._open()
+            wanted = dict(zip((spec.name for spec in self._inputs), self._shapes, strict=True))
+            for name, shape in shapes.items():
+                if name not in wanted:
+                    raise InputError(f"there is no input '{name}'", where=self._file.where, hint=self._expected())
+                wanted[name] = tuple(int(size) for size in shape)
+            self._resize(list(wanted.values()))
+
+    def bind(self, name: str, array: np.ndarray | None) -> None:
+        """Lets runs use the memory of ``array`` for an input or output, without a copy, until it is bound again.
+
+        ``None``: no more. A bound input need not be given to ``run``; a bound output is the very array in its results.
+        The array is contiguous, and writable for an output. Raises InputError when it does not fit.
+        """
+        with self._lock:
+            session = self._open()
+            for kind, specs in (("input", self._inputs), ("output", self._outputs)):
+                for index, spec in enumerate(specs):
+                    if spec.name == name:
+                        self._bind(session, kind, index, spec, array)
+                        return
+            raise InputError(f"there is no input or output '{name}'", where=self._file.where, hint=self._expected())
+
+    def reset(self) -> None:
+        """Sets the state of a streaming model back to its start."""
+        with self._lock:
+            self._lib.lith_session_reset(self._open())
+
+    def cancel(self) -> None:
+        """Makes the run in progress, or else the next one, raise RunCancelledError. From any thread."""
+        self._lib.lith_session_cancel(self._open())
+
+    def clone(self, *, threads: int | None = None) -> Model:
+        """A model of its own for another thread; the weights are shared."""
+        return Model(self._file, self._threads if threads is None else threads)
+
+    def close(self) -> None:
+        """Gives the memory back; also at the end of a ``with`` block. May be called twice."""
+        with self._lock:
+            self._finalizer()
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Model cannot be pickled: it holds memory of the C runtime; load the file in each process")
+
+    def __repr__(self) -> str:
+        signature = f"({', '.join(map(str, self._inputs))}) -> ({', '.join(map(str, self._outputs))})"
+        return f"<Model {self._file.where} {signature}>"
+
+    # --- inside (the lock is held) ------------------------------------------------------------------------------
+
+    def _open(self) -> Any:
+        if not self._finalizer.alive:
+            raise MicrolithError("the model was closed", where=self._file.where)
+        if self._threads > 1 and os.getpid() != self._process:
+            raise MicrolithError(
+                "the model was loaded before this process was forked, and its threads stayed behind",
+                where=self._file.where,
+                hint="load it in this process",
+            )
+        return self._session
+
+    def _spec(self, ask: Any, index: int) -> TensorSpec:
+        info = ffi.new("lith_tensor_info *")
+        check(ask(self._file.pointer, index, info))
+        rank = info.rank
+        quantization = None
+        if info.quant_count > 0:
+            scale = np.frombuffer(ffi.buffer(info.scales, 4 * info.quant_count), np.float32).copy()
+            zero_point = np.frombuffer(ffi.buffer(info.zero_points, 4 * info.quant_count), np.int32).copy()
+            quantization = Quantization(scale, zero_point, None if info.quant_axis < 0 else info.quant_axis)
+        return TensorSpec(
+            name=text(info.name),
+            dtype=np.dtype(_NUMPY[text(self._lib.lith_dtype_name(info.dtype))]),
+            shape=tuple(info.dims[axis] for axis in range(rank)),
+            symbols=tuple(text(info.symbols[axis]) for axis in range(rank)),
+            quantization=quantization,
+        )
+
+    def _expected(self) -> str:
+        inputs = ", ".join(map(str, self._inputs)) or "none"
+        return f"the inputs are {inputs}; the outputs {', '.join(str(spec) for spec in self._outputs) or 'none'}"
+
+    def _read_shapes(self) -> None:
+        """The shapes of inputs and outputs as they are in the session."""
+        info = ffi.new("lith_tensor_info *")
+
+        def shapes(ask: Any, count: int) -> list[tuple[int, ...]]:
+            result = []
+            for index in range(count):
+                check(ask(self._session, index, info))
+                result.append(tuple(info.dims[axis] for axis in range(info.rank)))
+            return result
+
+        self._shapes = shapes(self._lib.lith_session_input_info, len(self._inputs))
+        self._output_shapes = shapes(self._lib.lith_session_output_info, len(self._outputs))
+
+    def _resize(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        wanted = ffi.new("lith_shape[]", max(len(shapes), 1))
+        for item, shape, spec in zip(wanted, shapes, self._inputs, strict=False):
+            if len(shape) != len(spec.shape) or any(not -1 <= size < 2**31 for size in shape):
+                raise InputError(f"input '{spec.name}' cannot have shape {shape}", where=self._file.where)
+            item.rank = len(shape)
+            for axis, size in enumerate(shape):
+                item.dims[axis] = size
+        status = self._lib.lith_session_resize(self._open(), wanted, len(shapes), self._message)
+        check(status, self._message, where=self._file.where)
+        self._bound.clear()
+        self._read_shapes()
+
+    def _ordered(self, inputs: Inputs, more: Sequence[Any]) -> list[Any]:
+        """What was given for each input; None where a buffer is bound and nothing was given."""
+        bound = [("input", index) in self._bound for index in range(len(self._inputs))]
+        if isinstance(inputs, Mapping) and not more:
+            names = {spec.name for spec in self._inputs}
+            missing = [
+                spec.name for spec, has in zip(self._inputs, bound, strict=True) if spec.name not in inputs and not has
+            ]
+            unknown = [str(name) for name in inputs if name not in names]
+            if missing or unknown:
+                parts = [f"input '{name}' is missing" for name in missing]
+                parts += [f"there is no input '{name}'" for name in unknown]
+                raise InputError("; ".join(parts), where=self._file.where, hint=self._expected())
+            return [inputs.get(spec.name) for spec in self._inputs]
+        if isinstance(inputs, (list, tuple)) and not more:
+            given = list(inputs)
+        else:
+            given = [] if inputs is None and not more else [inputs, *more]
+        if not given and all(bound):
+            return [None] * len(bound)
+        if len(given) != len(self._inputs):
+            raise InputError(
+                f"{len(given)} inputs were given, the model has {len(self._inputs)}",
+                where=self._file.where,
+                hint=self._expected(),
+            )
+        return given
+
+    def _set_inputs(self, given: Sequence[Any]) -> None:
+        arrays = [
+            None if value is None else self._array(spec, value) for spec, value in zip(self._inputs, given, strict=True)
+        ]
+        shapes = []
+        for spec, current, array in zip(self._inputs, self._shapes, arrays, strict=True):
+            shape = current if array is None else array.shape
+            free = (size < 0 for size in spec.shape)
+            if len(shape) != len(current) or not all(
+                is_free or size == wanted for is_free, size, wanted in zip(free, shape, current, strict=True)
+            ):
+                raise InputError(
+                    f"input '{spec.name}' has shape {list(shape)}, the model wants {list(current)}",
+                    where=self._file.where,
+                    hint=self._expected(),
+                )
+            shapes.append(shape)
+        if shapes != self._shapes:
+            self._resize(shapes)
+        session = self._open()
+        for index, array in enumerate(arrays):
+            if array is not None:
+                data = ffi.from_buffer(array)
+                status = self._lib.lith_session_set_input(session, index, data, array.nbytes, self._message)
+                check(status, self._message, where=self._file.where)
+
+    def _array(self, spec: TensorSpec, value: Any) -> np.ndarray:
+        """A contiguous array of the type that an input wants; lists and numbers are converted when nothing is lost."""
+        array = np.asarray(value)
+        if array.dtype != spec.dtype and not isinstance(value, np.ndarray) and array.dtype.kind in "biuf":
+            converted = array.astype(spec.dtype)
+            if spec.dtype.kind == "f" or np.array_equal(converted, array):
+                array = converted
+        if array.dtype != spec.dtype:
+            raise InputError(
+                f"input '{spec.name}' is {array.dtype}, the model wants {spec.dtype}",
+                where=self._file.where,
+                hint=self._expected(),
+            )
+        return np.ascontiguousarray(array).reshape(array.shape)
+
+    def _bind(self, session: Any, kind: str, index: int, spec: TensorSpec, array: np.ndarray | None) -> None:
+        call = getattr(self._lib, f"lith_session_bind_{kind}")
+        pointer, size = ffi.NULL, 0
+        if array is not None:
+            shape = (self._shapes if kind == "input" else self._output_shapes)[index]
+            fits = array.dtype == spec.dtype and array.shape == shape and array.flags.c_contiguous
+            if not fits or (kind == "output" and not array.flags.writeable):
+                raise InputError(
+                    f"{kind} '{spec.name}' wants a contiguous {spec.dtype} array of shape {list(shape)}, "
+                    f"not {array.dtype} {list(array.shape)}",
+                    where=self._file.where,
+                )
+            pointer, size = ffi.from_buffer(array), array.nbytes
+        check(call(session, index, pointer, size, self._message), self._message, where=self._file.where)
+        self._bound.pop((kind, index), None)
+        if array is not None:
+            self._bound[kind, index] = array
+
+    def _run(self) -> None:
+        check(self._lib.lith_session_run(self._open(), self._message), self._message, where=self._file.where)
+
+    def _output(self, index: int) -> np.ndarray:
+        bound = self._bound.get(("output", index))
+        if bound is not None:
+            return bound
+        array = np.empty(self._output_shapes[index], self._outputs[index].dtype)
+        data = ffi.from_buffer(array)
+        status = self._lib.lith_session_get_output(self._session, index, data, array.nbytes, self._message)
+        check(status, self._message, where=self._file.where)
+        return array
