@@ -4,7 +4,7 @@ Three contracts, each a number in the file format and a name in the graph:
 
 ``tflite-double`` (0)
     Q31 multiplier and shift. A saturating rounding doubling high multiplication (ties towards plus infinity), then a
-    rounding right shift (ties away from zero).
+    rounding right shift (ties away from zero; see ``TFLITE_UP`` for where LiteRT takes them up).
 ``single`` (1)
     Q31 multiplier and shift. One 64-bit product, one rounding shift (ties towards plus infinity).
 ``float-even`` (2)
@@ -24,6 +24,10 @@ from numpy.typing import ArrayLike
 TFLITE_DOUBLE = 0
 SINGLE = 1
 FLOAT_EVEN = 2
+TFLITE_UP = 3
+"""In parameter structs only, under ``tflite-double``: the last shift takes halves up, as in LiteRT's matrix products."""
+TFLITE_UP_BY_8 = 4
+"""The same in whole groups of 8 channels; away from zero in the channels past them: LiteRT's depthwise convolution."""
 
 CONTRACTS: dict[str, int] = {"tflite-double": TFLITE_DOUBLE, "single": SINGLE, "float-even": FLOAT_EVEN}
 """Number of each contract, as the ``rounding`` field of parameter structs holds it."""
@@ -65,18 +69,20 @@ def wrap_int32(value: ArrayLike) -> np.ndarray:
 
 
 def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rounding: int) -> np.ndarray:
-    """int32 accumulators times Q31 multipliers times 2^shift, rounded under ``tflite-double`` or ``single``.
+    """int32 accumulators times Q31 multipliers times 2^shift, rounded by any integer rule (not ``float-even``).
 
     The arguments broadcast against each other. Returns int64 values within int32. Shifts are in [-31, 30].
     """
     acc, multiplier, shift = np.broadcast_arrays(
         np.asarray(acc, np.int64), np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
     )
-    if rounding == TFLITE_DOUBLE:
+    if rounding in (TFLITE_DOUBLE, TFLITE_UP, TFLITE_UP_BY_8):
         left = np.maximum(shift, 0)
         right = np.maximum(-shift, 0)
-        high = (wrap_int32(acc << left) * multiplier + (1 << 30)) >> 31
-        return round_shift_away(np.minimum(high, INT32_MAX), right)
+        high = np.minimum((wrap_int32(acc << left) * multiplier + (1 << 30)) >> 31, INT32_MAX)
+        if rounding == TFLITE_DOUBLE:
+            return round_shift_away(high, right)
+        return (high + ((np.int64(1) << right) >> 1)) >> right
     if rounding == SINGLE:
         total = 31 - shift
         return np.clip((acc * multiplier + (np.int64(1) << (total - 1))) >> total, INT32_MIN, INT32_MAX)
@@ -101,7 +107,11 @@ def requantize_channels(acc: np.ndarray, requant: np.ndarray, rounding: int) -> 
     """Accumulators [..., c] with the ``requant`` input of conv2d and dense: s32 [2, c], or f32 [c] under float-even."""
     if rounding == FLOAT_EVEN:
         return requantize_float(acc, requant)
-    return requantize(acc, requant[0], requant[1], rounding)
+    scaled = requantize(acc, requant[0], requant[1], rounding)
+    if rounding == TFLITE_UP_BY_8:
+        rest = slice(requant.shape[1] // 8 * 8, None)
+        scaled[..., rest] = requantize(acc[..., rest], requant[0][rest], requant[1][rest], TFLITE_DOUBLE)
+    return scaled
 
 
 def round_half_away(value: ArrayLike) -> np.ndarray:

@@ -43,6 +43,10 @@ extern "C" {
 #define NNACL_ROUND_TFLITE_DOUBLE 0
 #define NNACL_ROUND_SINGLE 1
 #define NNACL_ROUND_FLOAT_EVEN 2
+/* In parameter structs only, under the contract tflite-double: where LiteRT's last rounding shift takes halves up instead
+ * of away from zero. In its matrix products everywhere; in its depthwise convolution in all whole groups of 8 channels. */
+#define NNACL_ROUND_TFLITE_UP 3
+#define NNACL_ROUND_TFLITE_UP_BY_8 4
 
 /* What the plan half knows of a tensor. `data` is NULL unless the tensor is a constant. */
 typedef struct nnacl_tensor {

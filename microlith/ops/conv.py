@@ -12,7 +12,7 @@ from .. import numerics
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
 from . import OpDef, QuantRule, Sample, Tolerance, register, sampling
-from .quant_rules import materialize_weighted
+from .quant_rules import materialize_depthwise, materialize_weighted
 from .shape_rules import require, require_dtype, require_equal, require_rank, static_shape, window_dim
 
 Attrs = Mapping[str, Any]
@@ -217,7 +217,7 @@ def weighted_sample(
     if rng.integers(2):
         bias = sampling.floats(rng, (channels,)) if has_bias else None
         return Sample([x, weights, bias], {**attrs, **sampling.clamp(rng)})
-    rounding = sampling.rounding(rng)
+    rounding = sampling.weighted_rounding(rng)
     spread = 74.0 * 74.0 * math.sqrt(depth)
     bias = rng.integers(-int(2 * spread), int(2 * spread), channels, np.int32) if has_bias else None
     integer_attrs = {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng), "rounding": rounding}
@@ -259,7 +259,7 @@ register(
         reference=_reference_depthwise,
         samples=_sample_depthwise,
         attrs=CONV_ATTRS,
-        quant=QuantRule(weight_axis=3, materialize=materialize_weighted(3)),
+        quant=QuantRule(weight_axis=3, materialize=materialize_depthwise),
         tolerance=Tolerance(1e-5, 1e-5),
         doc="Each input channel convolved with its own filters, bias and a fused clamp.",
     ),

@@ -81,7 +81,9 @@ def weighted_requant(
     return numerics.quantize_multipliers(products / np.float64(y_scale))
 
 
-def _weighted(node: Node, contract: str, axis: int, float32_product: bool) -> Materialized:
+def _weighted(
+    node: Node, contract: str, axis: int, float32_product: bool = False, tflite_rounding: int = numerics.TFLITE_UP
+) -> Materialized:
     x, weights, y = node.input(0), node.input(1), node.output
     x_scale, x_zero = tensor_quant(node, x)
     y_scale, y_zero = tensor_quant(node, y)
@@ -93,7 +95,7 @@ def _weighted(node: Node, contract: str, axis: int, float32_product: bool) -> Ma
         "x_zero": x_zero,
         "w_zero": weight_zero(node, weights.quant, weights),
         "y_zero": y_zero,
-        "rounding": numerics.CONTRACTS[contract],
+        "rounding": tflite_rounding if contract == "tflite-double" else numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
     return attrs, {3: requant}
@@ -103,9 +105,14 @@ def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
     """For a convolution whose output channels are ``axis`` of its weights."""
 
     def materialize(node: Node, contract: str) -> Materialized:
-        return _weighted(node, contract, axis, float32_product=False)
+        return _weighted(node, contract, axis)
 
     return materialize
+
+
+def materialize_depthwise(node: Node, contract: str) -> Materialized:
+    """For depthwise_conv2d."""
+    return _weighted(node, contract, 3, tflite_rounding=numerics.TFLITE_UP_BY_8)
 
 
 def materialize_dense(node: Node, contract: str) -> Materialized:
@@ -204,7 +211,7 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         elements = np.float32(count)
         offset = np.float32(x_zero) * x_scale / y_scale
         offset = offset + np.float32(0.5) if offset > 0 else offset - np.float32(0.5)
-        attrs |= {"x_zero": 0, "y_zero": y_zero - math.trunc(offset)}
+        attrs |= {"x_zero": 0, "y_zero": y_zero - math.trunc(float(offset))}
         attrs |= _factor("", float(x_scale / (elements * y_scale)))
     elif contract == "tflite-double":
         multiplier, shift = numerics.quantize_multiplier(float(x_scale) / float(y_scale))

@@ -56,6 +56,11 @@ def requant_factor(rng: np.random.Generator, spread: float) -> float:
     return float(100.0 / max(spread, 1.0) * 2.0 ** rng.uniform(-3.0, 2.0))
 
 
+def weighted_rounding(rng: np.random.Generator) -> int:
+    """The rounding of an op with weights: a contract, or one of the two rules that refine ``tflite-double``."""
+    return int(rng.integers(5))
+
+
 def requant_input(rng: np.random.Generator, channels: int, spread: float, rounding: int) -> np.ndarray:
     """The ``requant`` input of conv2d and dense for accumulators of about ``spread``."""
     factors = np.array([requant_factor(rng, spread) for _ in range(channels)], np.float64)

@@ -8,6 +8,8 @@
 
 #include "nnacl_base.h"
 
+#include <assert.h>
+
 static inline int32_t nnacl_clamp_s32(int32_t value, int32_t low, int32_t high) {
     return value < low ? low : value > high ? high : value;
 }
@@ -18,7 +20,7 @@ static inline int32_t nnacl_add_saturate(int32_t a, int32_t b) {
     return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
 }
 
-_Static_assert((-1 >> 1) == -1, "the compiler shifts negative numbers arithmetically");
+static_assert((-1 >> 1) == -1, "the compiler shifts negative numbers arithmetically");
 
 /* value * 2^shift modulo 2^32, shift 0 .. 31. */
 static inline int32_t nnacl_shift_left(int32_t value, int32_t shift) {
@@ -48,6 +50,18 @@ static inline int32_t nnacl_requant_double(int32_t value, int32_t multiplier, in
     return nnacl_round_shift_away(nnacl_mul_high(value, multiplier), shift < -62 ? 62 : -shift);
 }
 
+/* The same with halves up in the right shift. */
+static inline int32_t nnacl_requant_double_up(int32_t value, int32_t multiplier, int32_t shift) {
+    if (shift >= 0) {
+        return nnacl_requant_double(value, multiplier, shift);
+    }
+    if (shift < -31) {
+        return 0;
+    }
+    const int64_t half = (int64_t)1 << (-shift - 1);
+    return (int32_t)((nnacl_mul_high(value, multiplier) + half) >> -shift);
+}
+
 /* Contract single: one 64-bit product, one rounding shift (halves up), saturated. */
 static inline int32_t nnacl_requant_single(int32_t value, int32_t multiplier, int32_t shift) {
     if (shift < -31) {
@@ -58,10 +72,25 @@ static inline int32_t nnacl_requant_single(int32_t value, int32_t multiplier, in
     return result > INT32_MAX ? INT32_MAX : result < INT32_MIN ? INT32_MIN : (int32_t)result;
 }
 
-/* The contract `rounding` (tflite-double or single). */
+/* By `rounding`, which is not float-even. */
 static inline int32_t nnacl_requant(int32_t value, int32_t multiplier, int32_t shift, int32_t rounding) {
-    return rounding == NNACL_ROUND_SINGLE ? nnacl_requant_single(value, multiplier, shift)
-                                          : nnacl_requant_double(value, multiplier, shift);
+    switch (rounding) {
+    case NNACL_ROUND_SINGLE:
+        return nnacl_requant_single(value, multiplier, shift);
+    case NNACL_ROUND_TFLITE_UP:
+    case NNACL_ROUND_TFLITE_UP_BY_8:
+        return nnacl_requant_double_up(value, multiplier, shift);
+    default:
+        return nnacl_requant_double(value, multiplier, shift);
+    }
+}
+
+/* The rounding of one channel: settles NNACL_ROUND_TFLITE_UP_BY_8. */
+static inline int32_t nnacl_channel_rounding(int32_t rounding, int32_t channels, int32_t channel) {
+    if (rounding != NNACL_ROUND_TFLITE_UP_BY_8) {
+        return rounding;
+    }
+    return channel < channels / 8 * 8 ? NNACL_ROUND_TFLITE_UP : NNACL_ROUND_TFLITE_DOUBLE;
 }
 
 /* value rounded to the nearest integer, halves to even, then clamped to low .. high, which are within +-2^21. NaN gives
@@ -94,7 +123,8 @@ static inline int32_t nnacl_requant_channel(int32_t value, const void *requant, 
         return nnacl_requant_float(value, ((const float *)requant)[channel], zero, q_min, q_max);
     }
     const int32_t *rows = (const int32_t *)requant;
-    const int32_t scaled = nnacl_requant(value, rows[channel], rows[channels + channel], rounding);
+    const int32_t scaled = nnacl_requant(value, rows[channel], rows[channels + channel],
+                                         nnacl_channel_rounding(rounding, channels, channel));
     return nnacl_clamp_s32(nnacl_add_saturate(scaled, zero), q_min, q_max);
 }
 

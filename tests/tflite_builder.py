@@ -1,0 +1,219 @@
+"""Writes small TFLite models for tests: tensors, constants and builtin operators, as flatbuffer bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import tflite
+
+TYPES: dict[str, int] = {
+    "float32": tflite.TensorType.FLOAT32,
+    "float16": tflite.TensorType.FLOAT16,
+    "int8": tflite.TensorType.INT8,
+    "uint8": tflite.TensorType.UINT8,
+    "int16": tflite.TensorType.INT16,
+    "int32": tflite.TensorType.INT32,
+    "int64": tflite.TensorType.INT64,
+    "bool": tflite.TensorType.BOOL,
+}
+
+
+@dataclass
+class TensorSpec:
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    scale: Sequence[float] = ()
+    zero_point: Sequence[int] = ()
+    axis: int = 0
+    data: np.ndarray | None = None
+    signature: tuple[int, ...] = ()
+
+
+@dataclass
+class OperatorSpec:
+    name: str
+    inputs: list[int]
+    outputs: list[int]
+    table: str | None
+    options: Mapping[str, Any]
+    custom_code: str = ""
+
+
+def _sequence(value: float | Sequence[float] | np.ndarray) -> list[Any]:
+    return list(np.atleast_1d(np.asarray(value)))
+
+
+@dataclass
+class TfliteBuilder:
+    """Collects tensors and operators; ``build`` writes the file. A tensor is known by its index."""
+
+    tensors: list[TensorSpec] = field(default_factory=list)
+    operators: list[OperatorSpec] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    description: str = "made by a test"
+
+    def tensor(
+        self,
+        shape: Sequence[int],
+        dtype: str = "float32",
+        *,
+        scale: float | Sequence[float] | np.ndarray = (),
+        zero_point: int | Sequence[int] | np.ndarray = 0,
+        axis: int = 0,
+        name: str | None = None,
+        data: np.ndarray | None = None,
+    ) -> int:
+        """A tensor; ``scale`` (one or many) makes it quantized."""
+        scales = _sequence(scale) if np.size(scale) else []
+        zeros = [int(z) for z in np.broadcast_to(np.asarray(zero_point), (len(scales),))] if scales else []
+        label = f"t{len(self.tensors)}" if name is None else name
+        self.tensors.append(TensorSpec(label, tuple(shape), dtype, scales, zeros, axis, data))
+        return len(self.tensors) - 1
+
+    def input(self, shape: Sequence[int], dtype: str = "float32", **quant: Any) -> int:
+        index = self.tensor(shape, dtype, **quant)
+        self.inputs.append(index)
+        return index
+
+    def output(self, shape: Sequence[int], dtype: str = "float32", **quant: Any) -> int:
+        index = self.tensor(shape, dtype, **quant)
+        self.outputs.append(index)
+        return index
+
+    def constant(self, data: np.ndarray, **quant: Any) -> int:
+        array = np.ascontiguousarray(data).reshape(np.shape(data))
+        return self.tensor(array.shape, str(array.dtype), data=array, **quant)
+
+    def operator(
+        self, name: str, inputs: Sequence[int], outputs: Sequence[int], table: str | None = None, **options: Any
+    ) -> None:
+        """A builtin operator; ``options`` are fields of the options table in the schema's CamelCase."""
+        self.operators.append(OperatorSpec(name, list(inputs), list(outputs), table, options))
+
+    def custom(self, code: str, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        self.operators.append(OperatorSpec("CUSTOM", list(inputs), list(outputs), None, {}, code))
+
+    def build(self) -> bytes:
+        fb = flatbuffers.Builder(1024)
+        codes = list(dict.fromkeys((op.name, op.custom_code) for op in self.operators))
+        buffers = [self._buffer(fb, None), *(self._buffer(fb, spec.data) for spec in self.tensors if self._has(spec))]
+        tensors = []
+        number = 0
+        for spec in self.tensors:
+            number += self._has(spec)
+            tensors.append(self._tensor(fb, spec, number if self._has(spec) else 0))
+        operators = [self._operator(fb, op, codes.index((op.name, op.custom_code))) for op in self.operators]
+        tensor_vector = self._offsets(fb, tensors)
+        operator_vector = self._offsets(fb, operators)
+        input_vector, output_vector = self._ints(fb, self.inputs), self._ints(fb, self.outputs)
+        name = fb.CreateString("main")
+        tflite.SubGraphStart(fb)
+        tflite.SubGraphAddTensors(fb, tensor_vector)
+        tflite.SubGraphAddInputs(fb, input_vector)
+        tflite.SubGraphAddOutputs(fb, output_vector)
+        tflite.SubGraphAddOperators(fb, operator_vector)
+        tflite.SubGraphAddName(fb, name)
+        subgraphs = self._offsets(fb, [tflite.SubGraphEnd(fb)])
+        code_vector = self._offsets(fb, [self._code(fb, *code) for code in codes])
+        buffer_vector = self._offsets(fb, buffers)
+        description = fb.CreateString(self.description)
+        tflite.ModelStart(fb)
+        tflite.ModelAddVersion(fb, 3)
+        tflite.ModelAddOperatorCodes(fb, code_vector)
+        tflite.ModelAddSubgraphs(fb, subgraphs)
+        tflite.ModelAddDescription(fb, description)
+        tflite.ModelAddBuffers(fb, buffer_vector)
+        fb.Finish(tflite.ModelEnd(fb), file_identifier=b"TFL3")
+        return bytes(fb.Output())
+
+    @staticmethod
+    def _has(spec: TensorSpec) -> bool:
+        return spec.data is not None
+
+    @staticmethod
+    def _offsets(fb: flatbuffers.Builder, offsets: Sequence[int]) -> int:
+        fb.StartVector(4, len(offsets), 4)
+        for offset in reversed(offsets):
+            fb.PrependUOffsetTRelative(offset)
+        return int(fb.EndVector())
+
+    @staticmethod
+    def _ints(fb: flatbuffers.Builder, values: Sequence[int]) -> int:
+        return int(fb.CreateNumpyVector(np.asarray(values, np.int32)))
+
+    @staticmethod
+    def _buffer(fb: flatbuffers.Builder, data: np.ndarray | None) -> int:
+        vector = None
+        if data is not None:
+            raw = np.frombuffer(data.tobytes(), np.uint8)
+            fb.StartVector(1, raw.size, 16)
+            fb.head -= raw.size
+            fb.Bytes[fb.head : fb.head + raw.size] = raw.tobytes()
+            vector = fb.EndVector()
+        tflite.BufferStart(fb)
+        if vector is not None:
+            tflite.BufferAddData(fb, vector)
+        return int(tflite.BufferEnd(fb))
+
+    @staticmethod
+    def _code(fb: flatbuffers.Builder, name: str, custom_code: str) -> int:
+        number = getattr(tflite.BuiltinOperator, name)
+        text = fb.CreateString(custom_code) if custom_code else None
+        tflite.OperatorCodeStart(fb)
+        tflite.OperatorCodeAddDeprecatedBuiltinCode(fb, min(number, 127))
+        if text is not None:
+            tflite.OperatorCodeAddCustomCode(fb, text)
+        tflite.OperatorCodeAddVersion(fb, 1)
+        tflite.OperatorCodeAddBuiltinCode(fb, number)
+        return int(tflite.OperatorCodeEnd(fb))
+
+    def _tensor(self, fb: flatbuffers.Builder, spec: TensorSpec, buffer: int) -> int:
+        quantization = None
+        if spec.scale:
+            scale = fb.CreateNumpyVector(np.asarray(spec.scale, np.float32))
+            zero = fb.CreateNumpyVector(np.asarray(spec.zero_point, np.int64))
+            tflite.QuantizationParametersStart(fb)
+            tflite.QuantizationParametersAddScale(fb, scale)
+            tflite.QuantizationParametersAddZeroPoint(fb, zero)
+            tflite.QuantizationParametersAddQuantizedDimension(fb, spec.axis)
+            quantization = tflite.QuantizationParametersEnd(fb)
+        shape = self._ints(fb, spec.shape)
+        signature = self._ints(fb, spec.signature) if spec.signature else None
+        name = fb.CreateString(spec.name)
+        tflite.TensorStart(fb)
+        tflite.TensorAddShape(fb, shape)
+        tflite.TensorAddType(fb, TYPES[spec.dtype])
+        tflite.TensorAddBuffer(fb, buffer)
+        tflite.TensorAddName(fb, name)
+        if quantization is not None:
+            tflite.TensorAddQuantization(fb, quantization)
+        if signature is not None:
+            tflite.TensorAddShapeSignature(fb, signature)
+        return int(tflite.TensorEnd(fb))
+
+    def _operator(self, fb: flatbuffers.Builder, op: OperatorSpec, code: int) -> int:
+        options = None
+        if op.table is not None:
+            fields = {
+                key: self._ints(fb, value) if isinstance(value, (list, tuple)) else value
+                for key, value in op.options.items()
+            }
+            getattr(tflite, f"{op.table}Start")(fb)
+            for key, value in fields.items():
+                getattr(tflite, f"{op.table}Add{key}")(fb, value)
+            options = getattr(tflite, f"{op.table}End")(fb)
+        inputs, outputs = self._ints(fb, op.inputs), self._ints(fb, op.outputs)
+        tflite.OperatorStart(fb)
+        tflite.OperatorAddOpcodeIndex(fb, code)
+        tflite.OperatorAddInputs(fb, inputs)
+        tflite.OperatorAddOutputs(fb, outputs)
+        if options is not None and op.table is not None:
+            tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, op.table))
+            tflite.OperatorAddBuiltinOptions(fb, options)
+        return int(tflite.OperatorEnd(fb))
