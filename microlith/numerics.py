@@ -25,7 +25,7 @@ TFLITE_DOUBLE = 0
 SINGLE = 1
 FLOAT_EVEN = 2
 TFLITE_UP = 3
-"""In parameter structs only, under ``tflite-double``: the last shift takes halves up, as in LiteRT's matrix products."""
+"""In parameter structs only, under ``tflite-double``: the last shift takes halves up, as LiteRT's matrix products."""
 TFLITE_UP_BY_8 = 4
 """The same in whole groups of 8 channels; away from zero in the channels past them: LiteRT's depthwise convolution."""
 
