@@ -146,17 +146,17 @@ def _infer_dense_dynamic(node: Node) -> list[TensorType]:
 
 def quantize_asymmetric(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows [n, k] as s8 with one scale (float32 [n]) and zero point (int64 [n]) each, as TFLite's hybrid kernels."""
-    low = np.minimum(x.min(axis=1), 0).astype(np.float64)
-    high = np.maximum(x.max(axis=1), 0).astype(np.float64)
+    low32, high32 = np.minimum(x.min(axis=1), np.float32(0)), np.maximum(x.max(axis=1), np.float32(0))
+    low, high = low32.astype(np.float64), high32.astype(np.float64)
     flat = low == high
-    scale = np.where(flat, 1.0, (high - low) / 255.0)
+    scale = np.where(flat, 1.0, (high32 - low32).astype(np.float64) / 255.0)  # the difference in float32
     from_min, from_max = -128.0 - low / scale, 127.0 - high / scale
     better_min = 128.0 + np.abs(low / scale) < 127.0 + np.abs(high / scale)
     zero = np.clip(numerics.round_half_away(np.where(better_min, from_min, from_max)), -128, 127)
     scale32 = np.where(flat, 1.0, scale).astype(np.float32)
     zero = np.where(flat, 0.0, zero).astype(np.int64)
     inverse = np.float32(1.0) / scale32
-    scaled = numerics.round_half_away(zero[:, None].astype(np.float32) + x * inverse[:, None])
+    scaled = numerics.round_half_away(x * inverse[:, None]) + zero[:, None]
     return np.clip(scaled, -128, 127).astype(np.int8), scale32, zero
 
 

@@ -1,10 +1,10 @@
 /* Between real numbers and integers, and between two quantizations.
  *
  * quantize (f32 -> `to`: s8 u8 s16): y = clamp(round(x / scale) + zero); round half away from zero under tflite-double
- *   and single, half to even under float-even.
+ *   and single, half to even under float-even; NaN counts as 0.
  * dequantize (s8 u8 s16 s32 -> f32): y = scale * (x - zero); per channel (input 1 scales f32 [c], input 2 zeros
  *   s32 [c], optional, along axis) or by the attributes.
- * requantize (s8 u8 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
+ * requantize (s8 u8 s16 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
  *   float-even: round_half_even((x - x_zero) * scale).
  * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8
  *   at run time, for each batch entry of conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with
@@ -34,6 +34,7 @@ typedef struct nnacl_dequantize_params {
     int32_t zero;
     int32_t axis; /* -1: per tensor */
     /* derived */
+    int32_t from, has_scales, has_zeros;
     int32_t outer, channels, inner;
 } nnacl_dequantize_params;
 
@@ -44,7 +45,7 @@ typedef struct nnacl_requantize_params {
     int32_t q_min, q_max;
     int32_t rounding;
     /* derived */
-    int32_t count;
+    int32_t from, count;
 } nnacl_requantize_params;
 
 typedef struct nnacl_conv2d_dynamic_params {
@@ -59,6 +60,7 @@ typedef struct nnacl_conv2d_dynamic_params {
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
+    int32_t has_bias;
 } nnacl_conv2d_dynamic_params;
 
 typedef struct nnacl_dense_dynamic_params {
@@ -67,6 +69,7 @@ typedef struct nnacl_dense_dynamic_params {
     int32_t asymmetric;
     /* shapes, derived */
     int32_t rows, depth, units;
+    int32_t has_bias;
 } nnacl_dense_dynamic_params;
 
 #ifdef __cplusplus

@@ -1,0 +1,36 @@
+#include "common/requant.h"
+#include "common/share.h"
+#include "quant/quant.h"
+
+NNACL_DECLARE(nnacl_requantize_c);
+
+static int32_t load(int32_t dtype, const void *x, int32_t i) {
+    return dtype == NNACL_S8   ? ((const int8_t *)x)[i]
+           : dtype == NNACL_U8 ? ((const uint8_t *)x)[i]
+                               : ((const int16_t *)x)[i];
+}
+
+static void store(int32_t dtype, void *y, int32_t i, int32_t value) {
+    if (dtype == NNACL_S8) {
+        ((int8_t *)y)[i] = (int8_t)value;
+    } else if (dtype == NNACL_U8) {
+        ((uint8_t *)y)[i] = (uint8_t)value;
+    } else {
+        ((int16_t *)y)[i] = (int16_t)value;
+    }
+}
+
+void nnacl_requantize_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_requantize_params *p = params;
+    const nnacl_range share = nnacl_share(ctx, p->count);
+    for (int32_t i = share.begin; i < share.end; i++) {
+        const int32_t x = load(p->from, in[0], i) - p->x_zero;
+        int32_t y;
+        if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+            y = nnacl_requant_float(x, p->scale, p->y_zero, p->q_min, p->q_max);
+        } else {
+            y = nnacl_add_saturate(nnacl_requant(x, p->mult, p->shift, p->rounding), p->y_zero);
+        }
+        store(p->to, out[0], i, nnacl_clamp_s32(y, p->q_min, p->q_max));
+    }
+}
