@@ -29,7 +29,8 @@ def evaluate_all(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[Value, 
         arrays = [None if value is None else values[value] for value in node.inputs]
         results = ops.get(node.op).reference(arrays, node.attrs)
         for output, result in zip(node.outputs, results, strict=True):
-            values[output] = np.ascontiguousarray(result, dtype=output.dtype.numpy)
+            array = np.asarray(result, dtype=output.dtype.numpy)
+            values[output] = np.ascontiguousarray(array).reshape(array.shape)
     return values
 
 
