@@ -8,6 +8,7 @@ from types import ModuleType
 from ..ir import Graph
 from ..rewrite import Pass, PassRecord, repeat, run_passes
 from .passes import (
+    dequantize_constants,
     fold_constants,
     fold_pad,
     fuse_activation,
@@ -48,6 +49,8 @@ CLEAN = repeat(
 PASSES: tuple[Pass, ...] = (
     CLEAN,
     _pass(remove_quantize_pairs),
+    _pass(dequantize_constants),
+    CLEAN,
     _pass(layout, ensures=["channels last"]),
     CLEAN,
     _pass(fuse_patterns),

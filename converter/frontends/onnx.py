@@ -7,7 +7,7 @@ collected, so that one ``UnsupportedError`` lists them all.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import onnx
@@ -17,20 +17,25 @@ from onnx import inliner
 from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
-from . import onnx_control, onnx_conv, onnx_data, onnx_math, onnx_reduce
+from . import onnx_control, onnx_conv, onnx_data, onnx_logic, onnx_math, onnx_quant, onnx_reduce, onnx_resize
 from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 
 ROWS: dict[str, Row] = {
     **onnx_conv.ROWS,
     **onnx_data.ROWS,
-    **onnx_math.ROWS,
-    **onnx_reduce.ROWS,
     **onnx_control.ROWS,
+    **onnx_logic.ROWS,
+    **onnx_math.ROWS,
+    **onnx_quant.ROWS,
+    **onnx_reduce.ROWS,
+    **onnx_resize.ROWS,
 }
 """Every ONNX operator that is known."""
 
 OLDEST_OPSET = 7
+
+DEFAULT_DOMAIN = ("", "ai.onnx")
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many steps are done, and how many there are."""
@@ -98,9 +103,10 @@ class _Importer:
         self.rejected: list[Unsupported] = []
 
     def _opset(self, model: onnx.ModelProto) -> int:
-        versions = [item.version for item in model.opset_import if item.domain in ("", "ai.onnx")]
-        opset = max(versions, default=1)
         newest = onnx.defs.onnx_opset_version()
+        versions = [item.version for item in model.opset_import if item.domain in DEFAULT_DOMAIN]
+        used = any(node.domain in DEFAULT_DOMAIN for node in model.graph.node)
+        opset = max(versions, default=1 if used else newest)
         if not OLDEST_OPSET <= opset <= newest:
             raise ModelFormatError(
                 f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
@@ -116,8 +122,9 @@ class _Importer:
         self.builder.reserve(self._all_names())
         self._add_initializers()
         self._add_inputs()
-        total = len(self.proto.node)
-        for index, proto in enumerate(self.proto.node):
+        nodes = _sorted(self.proto.node, set(self.scope))
+        total = len(nodes)
+        for index, proto in enumerate(nodes):
             progress("import", index, total)
             self.convert(proto, index)
         progress("import", total, total)
@@ -163,8 +170,8 @@ class _Importer:
             raise self.fail("two inputs have the same name")
         fixed = self._fixed_symbols(types)
         for name, type in types.items():
-            shape = self.given.get(name) or [fixed.get(dim, dim) if isinstance(dim, str) else dim for dim in type.shape]
-            value = Value(name, TensorType(type.dtype, tuple(shape)))
+            shape: Sequence[Dim] = [fixed.get(dim, dim) if isinstance(dim, str) else dim for dim in type.shape]
+            value = Value(name, TensorType(type.dtype, tuple(self.given.get(name, shape))))
             self.graph.inputs.append(value)
             self.builder.begin(name, "input")
             self.scope[name] = value if type.dtype not in NARROWED else self.builder.cast(value, DType.f32)
@@ -252,8 +259,8 @@ class _Importer:
     def _results(self, node: OnnxNode) -> Sequence[Entry]:
         self.builder.begin(node.name, node.op)
         domain = node.proto.domain
-        row = ROWS.get(node.op) if domain in ("", "ai.onnx") else None
-        if domain not in ("", "ai.onnx"):
+        row = ROWS.get(node.op) if domain in DEFAULT_DOMAIN else None
+        if domain not in DEFAULT_DOMAIN:
             raise Reject(f"operators of domain '{domain}' are not supported")
         if any(isinstance(entry, Poison) for entry in node.entries):
             return self._poisoned(node, row)
@@ -282,7 +289,7 @@ class _Importer:
 
     def _reject(self, node: OnnxNode, reason: str, hint: str) -> None:
         domain = node.proto.domain
-        op = f"{domain}.{node.op}" if domain not in ("", "ai.onnx") else node.op
+        op = f"{domain}.{node.op}" if domain not in DEFAULT_DOMAIN else node.op
         self.rejected.append(Unsupported(node.name, op, reason, hint))
 
     def _add_outputs(self) -> None:
@@ -310,8 +317,26 @@ NARROWED = (DType.f16, DType.f64)
 
 
 def _dtype(data_type: int) -> DType:
-    exact = {onnx.TensorProto.FLOAT16: DType.f16, onnx.TensorProto.DOUBLE: DType.f64}
+    exact: dict[int, DType] = {onnx.TensorProto.FLOAT16: DType.f16, onnx.TensorProto.DOUBLE: DType.f64}
     return exact.get(data_type) or onnx_data.dtype_of(data_type)
+
+
+def _sorted(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.NodeProto]:
+    """The nodes in an order in which each comes after those it reads from, as far as there is one."""
+    waiting, ordered = list(nodes), []
+    known = {*available, ""}
+    while waiting:
+        rest = []
+        for node in waiting:
+            if all(name in known for name in node.input):
+                ordered.append(node)
+                known.update(node.output)
+            else:
+                rest.append(node)
+        if len(rest) == len(waiting):
+            return ordered + rest
+        waiting = rest
+    return ordered
 
 
 def _declared_dtype(info: onnx.ValueInfoProto) -> DType | None:

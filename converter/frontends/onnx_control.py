@@ -14,12 +14,12 @@ def constant(g: Builder, node: OnnxNode) -> Value:
         return g.computed(array)
     names = node.attribute_names()
     if "value_int" in names:
-        return g.computed(np.asarray(node.int("value_int", 0), np.int64))
+        return g.computed(np.asarray(node.integer("value_int", 0), np.int64))
     if "value_float" in names:
-        return g.computed(np.asarray(node.float("value_float", 0.0), np.float32))
-    if (ints := node.ints("value_ints")) is not None:
+        return g.computed(np.asarray(node.real("value_float", 0.0), np.float32))
+    if (ints := node.integers("value_ints")) is not None:
         return g.computed(np.asarray(ints, np.int64))
-    if (floats := node.floats("value_floats")) is not None:
+    if (floats := node.reals("value_floats")) is not None:
         return g.computed(np.asarray(floats, np.float32))
     raise Reject(f"a constant of the form {', '.join(names) or 'none'} is not supported")
 

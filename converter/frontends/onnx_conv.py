@@ -17,12 +17,12 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     if len(w.shape) != len(x.shape):
         raise Reject(f"weights have rank {len(w.shape)}, the input has rank {len(x.shape)}")
     kernel = [_static(dim, "the kernel") for dim in w.shape[2:]]
-    if (given := node.ints("kernel_shape")) is not None and given != kernel:
+    if (given := node.integers("kernel_shape")) is not None and given != kernel:
         raise Reject(f"attribute 'kernel_shape' is {given}, the weights have {kernel}")
     strides, dilations = _per_axis(node, "strides", spatial), _per_axis(node, "dilations", spatial)
     pads = _pads(node, x, kernel, strides, dilations)
     in_c, out_c = _static(x.shape[1], "the channels"), _static(w.shape[0], "the channels")
-    groups = node.int("group", 1)
+    groups = node.integer("group", 1)
     if groups < 1 or in_c % groups or out_c % groups or w.shape[1] != in_c // groups:
         raise Reject(f"group {groups} does not fit {in_c} input channels and weights {w.shape}")
     x, w = _two_dimensional(g, x), _two_dimensional(g, w)
@@ -45,20 +45,20 @@ def max_pool(g: Builder, node: OnnxNode) -> Value:
 
 def average_pool(g: Builder, node: OnnxNode) -> Value:
     """AveragePool."""
-    include = node.int("count_include_pad", 0)
+    include = node.integer("count_include_pad", 0)
     return _pool(g, node, "avg_pool2d", {"count_include_pad": int(bool(include))})
 
 
 def _pool(g: Builder, node: OnnxNode, op: str, attrs: dict[str, object]) -> Value:
     x = node.value(0)
     spatial = _spatial_rank(x)
-    kernel = node.ints("kernel_shape")
+    kernel = node.integers("kernel_shape")
     if kernel is None or len(kernel) != spatial or min(kernel) < 1:
         raise Reject(f"attribute 'kernel_shape' is {kernel}, expected {spatial} sizes")
     strides, dilations = _per_axis(node, "strides", spatial), _per_axis(node, "dilations", spatial)
     pads = _pads(node, x, kernel, strides, dilations)
     extra = [0] * spatial
-    if node.int("ceil_mode", 0):
+    if node.integer("ceil_mode", 0):
         extra = [
             _ceil_extra(_static(size, "the size"), pads[i], pads[i + spatial], kernel[i], strides[i], dilations[i])
             for i, size in enumerate(x.shape[2:])
@@ -104,8 +104,8 @@ def conv_transpose(g: Builder, node: OnnxNode) -> Value:
 def gemm(g: Builder, node: OnnxNode) -> Value:
     """Gemm: y = alpha a' b' + beta c; a layer of constant weights becomes dense."""
     a, b, c = node.value(0), node.value(1), node.optional(2)
-    alpha, beta = node.float("alpha", 1.0), node.float("beta", 1.0)
-    transpose_a, transpose_b = bool(node.int("transA", 0)), bool(node.int("transB", 0))
+    alpha, beta = node.real("alpha", 1.0), node.real("beta", 1.0)
+    transpose_a, transpose_b = bool(node.integer("transA", 0)), bool(node.integer("transB", 0))
     if len(a.shape) != 2 or len(b.shape) != 2:
         raise Reject(f"operands have shapes {a.shape} and {b.shape}, expected two dimensions")
     if c is not None and beta == 0.0:
@@ -171,7 +171,7 @@ def _static(dim: int | str, what: str) -> int:
 
 
 def _per_axis(node: OnnxNode, name: str, spatial: int) -> list[int]:
-    values = node.ints(name) or [1] * spatial
+    values = node.integers(name) or [1] * spatial
     if len(values) != spatial or min(values) < 1:
         raise Reject(f"attribute '{name}' is {values}, expected {spatial} positive numbers")
     return values
@@ -182,7 +182,7 @@ def _pads(
 ) -> list[int]:
     """Padding before each spatial dimension, then after each, with auto_pad settled."""
     spatial = len(kernel)
-    mode = node.string("auto_pad", "NOTSET")
+    mode = node.text("auto_pad", "NOTSET")
     if mode == "VALID":
         return [0] * (2 * spatial)
     if mode in ("SAME_UPPER", "SAME_LOWER"):
@@ -196,7 +196,7 @@ def _pads(
         return before + after
     if mode != "NOTSET":
         raise Reject(f"attribute 'auto_pad' is '{mode}'")
-    pads = node.ints("pads") or [0] * (2 * spatial)
+    pads = node.integers("pads") or [0] * (2 * spatial)
     if len(pads) != 2 * spatial or min(pads) < 0:
         raise Reject(f"attribute 'pads' is {pads}, expected {2 * spatial} numbers not below 0")
     return pads

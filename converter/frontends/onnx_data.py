@@ -28,7 +28,7 @@ def dropout(g: Builder, node: OnnxNode) -> Value:
 def reshape(g: Builder, node: OnnxNode) -> Value:
     """Reshape; the new shape may hold sizes that are known only at run time."""
     x = node.value(0)
-    keep_zero = bool(node.int("allowzero", 0))
+    keep_zero = bool(node.integer("allowzero", 0))
     shape: list[Dim | None] = []
     for index, dim in enumerate(node.sizes(1, "the new shape")):
         if dim == 0 and not keep_zero:
@@ -56,7 +56,7 @@ def flatten(g: Builder, node: OnnxNode) -> Value:
     """Flatten to two dimensions."""
     x = node.value(0)
     rank = len(x.shape)
-    axis = node.int("axis", 1)
+    axis = node.integer("axis", 1)
     if not -rank <= axis <= rank:
         raise Reject(f"attribute 'axis' is {axis}, outside of the {rank} dimensions")
     axis = axis + rank if axis < 0 else axis
@@ -104,7 +104,7 @@ def unsqueeze(g: Builder, node: OnnxNode) -> Value:
 def axes_of(node: OnnxNode, since: int) -> list[int] | None:
     """The axes: an attribute before opset ``since``, afterwards input 1."""
     if node.opset < since:
-        return node.ints("axes")
+        return node.integers("axes")
     return node.vector(1, "input 'axes'") if node.has(1) else None
 
 
@@ -112,7 +112,7 @@ def transpose(g: Builder, node: OnnxNode) -> Value:
     """Transpose; without perm it reverses the dimensions."""
     x = node.value(0)
     rank = len(x.shape)
-    perm = node.ints("perm")
+    perm = node.integers("perm")
     perm = list(reversed(range(rank))) if perm is None else perm
     if sorted(perm) != list(range(rank)):
         raise Reject(f"attribute 'perm' is {perm}, the input has {rank} dimensions")
@@ -147,9 +147,9 @@ def split(g: Builder, node: OnnxNode) -> list[Value]:
     size = x.shape[axis]
     if isinstance(size, str):
         raise Reject("the size that is split must be known", FIX_SIZES)
-    parts = (node.vector(1, "input 'split'") if node.has(1) else None) if node.opset >= 13 else node.ints("split")
+    parts = (node.vector(1, "input 'split'") if node.has(1) else None) if node.opset >= 13 else node.integers("split")
     if parts is None:
-        count = node.int("num_outputs", len(node.output_names))
+        count = node.integer("num_outputs", len(node.output_names))
         if count < 1:
             raise Reject(f"attribute 'num_outputs' is {count}")
         chunk = -(-size // count)
@@ -168,8 +168,8 @@ def slice_(g: Builder, node: OnnxNode) -> Value:
         axes = node.vector(3, "input 'axes'") if node.has(3) else list(range(len(starts)))
         steps = node.vector(4, "input 'steps'") if node.has(4) else [1] * len(starts)
     else:
-        starts, ends = node.ints("starts") or [], node.ints("ends") or []
-        axes = node.ints("axes") or list(range(len(starts)))
+        starts, ends = node.integers("starts") or [], node.integers("ends") or []
+        axes = node.integers("axes") or list(range(len(starts)))
         steps = [1] * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps):
         raise Reject(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} differ in length")
@@ -211,7 +211,7 @@ def pad(g: Builder, node: OnnxNode) -> Value:
     """Pad: inputs since opset 11, attributes before. Negative amounts crop."""
     x = node.value(0)
     rank = len(x.shape)
-    mode = node.string("mode", "constant")
+    mode = node.text("mode", "constant")
     if mode not in PAD_MODES:
         raise Reject(f"attribute 'mode' is '{mode}'", f"supported: {', '.join(PAD_MODES)}")
     value: float = 0.0
@@ -221,7 +221,7 @@ def pad(g: Builder, node: OnnxNode) -> Value:
         value = 0.0 if given is None or given.size == 0 else given.reshape(-1)[0]
         axes = node.vector(3, "input 'axes'") if node.has(3) else list(range(rank))
     else:
-        amounts, value, axes = node.ints("pads") or [], node.float("value", 0.0), list(range(rank))
+        amounts, value, axes = node.integers("pads") or [], node.real("value", 0.0), list(range(rank))
     if len(amounts) != 2 * len(axes):
         raise Reject(f"the amounts {amounts} do not fit {len(axes)} axes")
     before, after = [0] * rank, [0] * rank
@@ -272,7 +272,7 @@ def expand(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     wanted = node.sizes(1, "the new shape")
     rank = max(len(wanted), len(x.shape))
-    target = [1] * (rank - len(wanted)) + list(wanted)
+    target: list[Dim | None] = [1] * (rank - len(wanted)) + list(wanted)
     own: list[Dim] = [1] * (rank - len(x.shape)) + list(x.shape)
     shape: list[int] = []
     for dim, size in zip(target, own, strict=True):
@@ -325,7 +325,7 @@ def repeated(g: Builder, x: Value, repeats: Sequence[int], before: bool) -> Valu
 
 def cast(g: Builder, node: OnnxNode) -> Value:
     """Cast; half and double precision count as float32."""
-    return g.cast(node.value(0), dtype_of(node.int("to", 0)))
+    return g.cast(node.value(0), dtype_of(node.integer("to", 0)))
 
 
 def cast_like(g: Builder, node: OnnxNode) -> Value:
@@ -342,18 +342,17 @@ def dtype_of(data_type: int) -> DType:
     try:
         return DType.from_numpy(onnx.helper.tensor_dtype_to_np_dtype(data_type))
     except (KeyError, TypeError):
-        name = onnx.TensorProto.DataType.Name(data_type)  # type: ignore[arg-type]
+        name = onnx.TensorProto.DataType.Name(data_type)
         raise Reject(f"element type {name} is not supported") from None
 
 
 def depth_to_space(g: Builder, node: OnnxNode) -> Value:
     """DepthToSpace in the modes DCR and CRD."""
-    x, block = _blocks(node)
-    batch, channels, height, width = x.type.static_shape
-    rest = channels // (block * block)
+    x, block, channels, height, width = _blocks(node)
+    batch, rest = x.shape[0], channels // (block * block)
     if rest * block * block != channels:
         raise Reject(f"{channels} channels do not divide by {block} squared")
-    mode = node.string("mode", "DCR")
+    mode = node.text("mode", "DCR")
     if mode == "DCR":
         y = g.transpose(g.reshape(x, (batch, block, block, rest, height, width)), (0, 3, 4, 1, 5, 2))
     elif mode == "CRD":
@@ -365,8 +364,8 @@ def depth_to_space(g: Builder, node: OnnxNode) -> Value:
 
 def space_to_depth(g: Builder, node: OnnxNode) -> Value:
     """SpaceToDepth."""
-    x, block = _blocks(node)
-    batch, channels, height, width = x.type.static_shape
+    x, block, channels, height, width = _blocks(node)
+    batch = x.shape[0]
     if height % block or width % block:
         raise Reject(f"an input of shape {x.shape} does not divide into blocks of {block}")
     y = g.reshape(x, (batch, channels, height // block, block, width // block, block))
@@ -374,13 +373,15 @@ def space_to_depth(g: Builder, node: OnnxNode) -> Value:
     return g.reshape(y, (batch, channels * block * block, height // block, width // block))
 
 
-def _blocks(node: OnnxNode) -> tuple[Value, int]:
-    x, block = node.value(0), node.int("blocksize", 0)
+def _blocks(node: OnnxNode) -> tuple[Value, int, int, int, int]:
+    """The input, the block size, and the channels, height and width of the input."""
+    x, block = node.value(0), node.integer("blocksize", 0)
     if len(x.shape) != 4 or block < 1:
         raise Reject(f"attribute 'blocksize' is {block} and the input has shape {x.shape}")
-    if not x.type.is_static:
-        raise Reject("the input's shape must be known", FIX_SIZES)
-    return x, block
+    sizes = [dim for dim in x.shape[1:] if isinstance(dim, int)]
+    if len(sizes) != 3:
+        raise Reject("channels, height and width must be known", FIX_SIZES)
+    return x, block, sizes[0], sizes[1], sizes[2]
 
 
 ROWS: dict[str, Row] = {

@@ -18,7 +18,7 @@ import onnx
 from onnx import AttributeProto, numpy_helper
 
 from ...dtypes import DType
-from ...ir import Dim, Graph, TensorType, Value
+from ...ir import Dim, Graph, Quant, TensorType, Value
 from ..passes.fold_constants import folded_output
 
 
@@ -121,27 +121,26 @@ class OnnxNode:
     def _attribute(self, name: str, kind: int) -> AttributeProto | None:
         attribute = self._attributes.get(name)
         if attribute is not None and attribute.type != kind:
-            kind_name = AttributeProto.AttributeType.Name(kind)  # type: ignore[arg-type]
-            raise Reject(f"attribute '{name}' has the wrong type, expected {kind_name}")
+            raise Reject(f"attribute '{name}' has the wrong type, expected {AttributeProto.AttributeType.Name(kind)}")
         return attribute
 
-    def int(self, name: str, default: int) -> int:
+    def integer(self, name: str, default: int) -> int:
         attribute = self._attribute(name, AttributeProto.INT)
         return default if attribute is None else int(attribute.i)
 
-    def float(self, name: str, default: float) -> float:
+    def real(self, name: str, default: float) -> float:
         attribute = self._attribute(name, AttributeProto.FLOAT)
         return default if attribute is None else float(attribute.f)
 
-    def string(self, name: str, default: str) -> str:
+    def text(self, name: str, default: str) -> str:
         attribute = self._attribute(name, AttributeProto.STRING)
         return default if attribute is None else attribute.s.decode("utf-8", "replace")
 
-    def ints(self, name: str) -> list[int] | None:
+    def integers(self, name: str) -> list[int] | None:
         attribute = self._attribute(name, AttributeProto.INTS)
         return None if attribute is None else [int(item) for item in attribute.ints]
 
-    def floats(self, name: str) -> list[float] | None:
+    def reals(self, name: str) -> list[float] | None:
         attribute = self._attribute(name, AttributeProto.FLOATS)
         return None if attribute is None else [float(item) for item in attribute.floats]
 
@@ -227,9 +226,15 @@ class Builder:
         """The result of the current node as a constant."""
         return self.const(usable_array(data, self.label), "value")
 
-    def add(self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None = None) -> Value:
+    def add(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Mapping[str, object] | None = None,
+        quant: Quant | None = None,
+    ) -> Value:
         """A new node; its only output, or the folded constant."""
-        node = self.graph.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.source)
+        node = self.graph.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.source, quant=quant)
         output = node.output
         output.name = self.unique(f"{self.label}_{op}")
         folded = folded_output(node)

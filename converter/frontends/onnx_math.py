@@ -54,7 +54,7 @@ def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
     """An activation with float attributes, which are ours under the names alpha and beta."""
 
     def row(g: Builder, node: OnnxNode) -> Value:
-        return g.add(op, [node.value(0)], {name: node.float(name, default) for name, default in defaults.items()})
+        return g.add(op, [node.value(0)], {name: node.real(name, default) for name, default in defaults.items()})
 
     row.__doc__ = f"{op} with {', '.join(defaults)}."
     return row
@@ -90,7 +90,7 @@ def clip(g: Builder, node: OnnxNode) -> Value:
     if node.opset >= 11:
         low, high = (_bound(node, index, name) for index, name in ((1, "min"), (2, "max")))
     else:
-        low, high = node.float("min", -np.inf), node.float("max", np.inf)
+        low, high = node.real("min", -np.inf), node.real("max", np.inf)
     return clipped(g, x, -np.inf if low is None else low, np.inf if high is None else high)
 
 
@@ -114,7 +114,7 @@ def clipped(g: Builder, x: Value, low: float, high: float) -> Value:
 
 def gelu(g: Builder, node: OnnxNode) -> Value:
     """Gelu, exact or by tanh."""
-    approximate = node.string("approximate", "none")
+    approximate = node.text("approximate", "none")
     if approximate not in ("none", "tanh"):
         raise Reject(f"attribute 'approximate' is '{approximate}'")
     return g.add("gelu", [node.value(0)], {"alpha": 1.0 if approximate == "tanh" else 0.0})
@@ -122,14 +122,14 @@ def gelu(g: Builder, node: OnnxNode) -> Value:
 
 def selu(g: Builder, node: OnnxNode) -> Value:
     """Selu: gamma * elu(x, alpha)."""
-    alpha, gamma = node.float("alpha", 1.67326319217681884765625), node.float("gamma", 1.05070102214813232421875)
+    alpha, gamma = node.real("alpha", 1.67326319217681884765625), node.real("gamma", 1.05070102214813232421875)
     y = g.add("elu", [node.value(0)], {"alpha": alpha})
     return g.add("mul", [y, g.const(np.float32(gamma))])
 
 
 def celu(g: Builder, node: OnnxNode) -> Value:
     """Celu: alpha * elu(x / alpha)."""
-    alpha = node.float("alpha", 1.0)
+    alpha = node.real("alpha", 1.0)
     if alpha == 0.0:
         raise Reject("attribute 'alpha' is 0")
     if alpha == 1.0:
@@ -140,7 +140,7 @@ def celu(g: Builder, node: OnnxNode) -> Value:
 
 def swish(g: Builder, node: OnnxNode) -> Value:
     """Swish: x * sigmoid(alpha * x)."""
-    x, alpha = node.value(0), node.float("alpha", 1.0)
+    x, alpha = node.value(0), node.real("alpha", 1.0)
     if alpha == 1.0:
         return g.add("silu", [x])
     scaled = g.add("mul", [x, g.const(np.float32(alpha))])
@@ -209,7 +209,7 @@ def _product(dims: Sequence[int | str]) -> int | None:
 
 def axis_of(node: OnnxNode, name: str, default: int, rank: int) -> int:
     """An axis attribute counted from the front; ``Reject`` when it is outside."""
-    axis = node.int(name, default)
+    axis = node.integer(name, default)
     return checked_axis(axis, rank, f"attribute '{name}'")
 
 

@@ -23,12 +23,12 @@ def _reduction(op: str, before: str | None = None, after: Sequence[str] = ()) ->
         rank = len(x.shape)
         given = axes_of(node, FIRST_WITH_AXES_INPUT.get(node.op, 18))
         if not given:
-            axes = [] if node.int("noop_with_empty_axes", 0) else list(range(rank))
+            axes = [] if node.integer("noop_with_empty_axes", 0) else list(range(rank))
         else:
             axes = sorted({checked_axis(axis, rank, "an axis") for axis in given})
         if before is not None:
             x = g.add(before, [x])
-        y = reduced(g, op, x, axes, bool(node.int("keepdims", 1))) if axes else x
+        y = reduced(g, op, x, axes, bool(node.integer("keepdims", 1))) if axes else x
         for name in after:
             y = g.add(name, [y])
         return y
@@ -47,22 +47,22 @@ def log_sum_exp(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     rank = len(x.shape)
     given = axes_of(node, 18)
-    if not given and node.int("noop_with_empty_axes", 0):
+    if not given and node.integer("noop_with_empty_axes", 0):
         return x
     axes = sorted({checked_axis(axis, rank, "an axis") for axis in given}) if given else list(range(rank))
     top = reduced(g, "reduce_max", x, axes)
     total = reduced(g, "reduce_sum", g.add("exp", [g.add("sub", [x, top])]), axes)
     y = g.add("add", [g.add("log", [total]), top])
-    if node.int("keepdims", 1):
+    if node.integer("keepdims", 1):
         return y
     return g.reshape(y, [dim for axis, dim in enumerate(x.shape) if axis not in axes])
 
 
 def batch_normalization(g: Builder, node: OnnxNode) -> Value:
     """BatchNormalization in inference: one factor and one summand per channel."""
-    if node.int("training_mode", 0) or any(node.wants(index) for index in range(1, 5)):
+    if node.integer("training_mode", 0) or any(node.wants(index) for index in range(1, 5)):
         raise Reject("training mode is not supported", "export the model in evaluation mode")
-    if node.opset < 9 and node.int("spatial", 1) != 1:
+    if node.opset < 9 and node.integer("spatial", 1) != 1:
         raise Reject("attribute 'spatial' is 0")
     x = node.value(0)
     if len(x.shape) < 2:
@@ -73,7 +73,7 @@ def batch_normalization(g: Builder, node: OnnxNode) -> Value:
     )
     if not scale.shape == offset.shape == mean.shape == variance.shape == (x.shape[1],):
         raise Reject(f"scale, B, mean and var do not fit {x.shape[1]} channels")
-    factor = scale / np.sqrt(variance + node.float("epsilon", 1e-5))
+    factor = scale / np.sqrt(variance + node.real("epsilon", 1e-5))
     summand = offset - mean * factor
     y = g.add("mul", [x, g.const(_per_channel(factor, x), "factor")])
     return g.add("add", [y, g.const(_per_channel(summand, x), "summand")])
@@ -89,7 +89,7 @@ def instance_normalization(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     if len(x.shape) < 3:
         raise Reject(f"the input has shape {x.shape}, expected spatial dimensions")
-    normal, _, _ = normalized(g, x, range(2, len(x.shape)), node.float("epsilon", 1e-5))
+    normal, _, _ = normalized(g, x, range(2, len(x.shape)), node.real("epsilon", 1e-5))
     return _channel_affine(g, normal, node.value(1), node.value(2))
 
 
@@ -111,7 +111,7 @@ def layer_normalization(g: Builder, node: OnnxNode) -> list[Value]:
     """LayerNormalization over the axes from ``axis``."""
     x = node.value(0)
     axis = axis_of(node, "axis", -1, len(x.shape))
-    y, mean, inverse = normalized(g, x, range(axis, len(x.shape)), node.float("epsilon", 1e-5))
+    y, mean, inverse = normalized(g, x, range(axis, len(x.shape)), node.real("epsilon", 1e-5))
     y = g.add("mul", [y, node.value(1)])
     if (bias := node.optional(2)) is not None:
         y = g.add("add", [y, bias])
@@ -123,21 +123,21 @@ def rms_normalization(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     axes = range(axis_of(node, "axis", -1, len(x.shape)), len(x.shape))
     power = reduced(g, "reduce_mean", g.add("square", [x]), axes)
-    inverse = g.add("rsqrt", [g.add("add", [power, g.const(np.float32(node.float("epsilon", 1e-5)), "epsilon")])])
+    inverse = g.add("rsqrt", [g.add("add", [power, g.const(np.float32(node.real("epsilon", 1e-5)), "epsilon")])])
     return g.add("mul", [g.add("mul", [x, inverse]), node.value(1)])
 
 
 def group_normalization(g: Builder, node: OnnxNode) -> Value:
     """GroupNormalization; scale and bias per group before opset 21, per channel since."""
     x, scale, offset = node.value(0), node.value(1), node.value(2)
-    groups = node.int("num_groups", 0)
+    groups = node.integer("num_groups", 0)
     if not x.type.is_static or len(x.shape) < 3:
         raise Reject(f"the input has shape {x.shape}; it must be known and have spatial dimensions", FIX_SIZES)
     batch, channels, *spatial = x.type.static_shape
     if groups < 1 or channels % groups:
         raise Reject(f"attribute 'num_groups' is {groups}, the input has {channels} channels")
     grouped = g.reshape(x, (batch, groups, int(np.prod([channels // groups, *spatial]))))
-    normal, _, _ = normalized(g, grouped, [2], node.float("epsilon", 1e-5))
+    normal, _, _ = normalized(g, grouped, [2], node.real("epsilon", 1e-5))
     if node.opset < 21:
         return g.reshape(_channel_affine(g, normal, scale, offset), x.shape)
     return _channel_affine(g, g.reshape(normal, x.shape), scale, offset)
@@ -146,7 +146,7 @@ def group_normalization(g: Builder, node: OnnxNode) -> Value:
 def mean_variance_normalization(g: Builder, node: OnnxNode) -> Value:
     """MeanVarianceNormalization."""
     x = node.value(0)
-    axes = [checked_axis(axis, len(x.shape), "an axis") for axis in node.ints("axes") or [0, 2, 3]]
+    axes = [checked_axis(axis, len(x.shape), "an axis") for axis in node.integers("axes") or [0, 2, 3]]
     mean = reduced(g, "reduce_mean", x, axes)
     centred = g.add("sub", [x, mean])
     deviation = g.add("sqrt", [reduced(g, "reduce_mean", g.add("square", [centred]), axes)])
@@ -156,7 +156,7 @@ def mean_variance_normalization(g: Builder, node: OnnxNode) -> Value:
 def lp_normalization(g: Builder, node: OnnxNode) -> Value:
     """LpNormalization with p 1 or 2."""
     x = node.value(0)
-    axis, p = axis_of(node, "axis", -1, len(x.shape)), node.int("p", 2)
+    axis, p = axis_of(node, "axis", -1, len(x.shape)), node.integer("p", 2)
     if p not in (1, 2):
         raise Reject(f"attribute 'p' is {p}, expected 1 or 2")
     norm = reduced(g, "reduce_sum", g.add("abs" if p == 1 else "square", [x]), [axis])
@@ -166,7 +166,7 @@ def lp_normalization(g: Builder, node: OnnxNode) -> Value:
 def local_response_normalization(g: Builder, node: OnnxNode) -> Value:
     """LRN: the mean of squares over neighbouring channels is an average pool along the channels."""
     x = node.value(0)
-    size = node.int("size", 0)
+    size = node.integer("size", 0)
     if not x.type.is_static or len(x.shape) < 3 or size < 1:
         raise Reject(f"attribute 'size' is {size} and the input has shape {x.shape}", FIX_SIZES)
     batch, channels, *spatial = x.type.static_shape
@@ -174,7 +174,7 @@ def local_response_normalization(g: Builder, node: OnnxNode) -> Value:
     window = {"kernel_h": size, "kernel_w": 1, "stride_h": 1, "stride_w": 1, "count_include_pad": 1}
     pads = {"pad_top": (size - 1) // 2, "pad_bottom": size // 2}
     mean = g.reshape(g.add("avg_pool2d", [plane], {**window, **pads}), x.shape)
-    alpha, beta, bias = node.float("alpha", 1e-4), node.float("beta", 0.75), node.float("bias", 1.0)
+    alpha, beta, bias = node.real("alpha", 1e-4), node.real("beta", 0.75), node.real("bias", 1.0)
     base = g.add("add", [g.add("mul", [mean, g.const(np.float32(alpha))]), g.const(np.float32(bias))])
     return g.add("mul", [x, g.add("pow", [base, g.const(np.float32(-beta))])])
 

@@ -12,7 +12,10 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from ...ir import Value
-from .onnx_graph import OnnxNode, Reject, Sizes, usable_array
+from .onnx_graph import FIX_SIZES, OnnxNode, Reject, Sizes, usable_array
+
+QUANTIZING = frozenset({"DequantizeLinear", "QuantizeLinear"})
+"""Operators whose integers stay in the graph, since integer kernels may want them."""
 
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -25,7 +28,7 @@ MAX_COMPUTED_BYTES = 1 << 28
 
 def compute(node: OnnxNode) -> list[np.ndarray] | None:
     """The outputs of a node whose inputs are all constant, or None when they are not or ONNX cannot tell."""
-    if node.op in RANDOM or any(attribute.HasField("g") for attribute in node.proto.attribute):
+    if node.op in RANDOM | QUANTIZING or any(attribute.HasField("g") for attribute in node.proto.attribute):
         return None
     names: list[str] = []
     feeds: dict[str, np.ndarray] = {}
@@ -96,7 +99,7 @@ def shape_of(node: OnnxNode) -> Sizes:
         shape: tuple[int | str, ...] = entry.elements.shape
     else:
         shape = node.value(0).shape
-    chosen = shape[node.int("start", 0) : node.int("end", len(shape))]
+    chosen = shape[node.integer("start", 0) : node.integer("end", len(shape))]
     return Sizes(_objects(list(chosen), (len(chosen),)))
 
 
@@ -188,7 +191,7 @@ def _where(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
 
 def _gather(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     indices = np.asarray(arrays[1].tolist(), dtype=np.int64)
-    return [_boxed(np.take(arrays[0], indices, axis=node.int("axis", 0)))]
+    return [_boxed(np.take(arrays[0], indices, axis=node.integer("axis", 0)))]
 
 
 def _boxed(result: Any) -> np.ndarray:
@@ -205,26 +208,28 @@ def _slice(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
         axes = arrays[3].reshape(-1).tolist() if len(arrays) > 3 and arrays[3] is not None else range(len(starts))
         steps = arrays[4].reshape(-1).tolist() if len(arrays) > 4 and arrays[4] is not None else [1] * len(starts)
     else:
-        starts, ends = node.ints("starts") or [], node.ints("ends") or []
-        axes, steps = node.ints("axes") or range(len(starts)), [1] * len(starts)
+        starts, ends = node.integers("starts") or [], node.integers("ends") or []
+        axes, steps = node.integers("axes") or range(len(starts)), [1] * len(starts)
     index = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if not all(isinstance(bound, int) for bound in (start, end, step)):
+            raise Reject("it is sliced at a size that is known only at run time", FIX_SIZES)
         index[axis] = slice(start, end, step)
     return [data[tuple(index)]]
 
 
 def _concat(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
-    return [np.concatenate([array.astype(object) for array in arrays], axis=node.int("axis", 0))]
+    return [np.concatenate([array.astype(object) for array in arrays], axis=node.integer("axis", 0))]
 
 
 def _unsqueeze(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
-    axes = node.ints("axes") if node.opset < 13 else arrays[1].reshape(-1).tolist()
+    axes = node.integers("axes") if node.opset < 13 else arrays[1].reshape(-1).tolist()
     return [np.expand_dims(arrays[0], tuple(axes or ()))]
 
 
 def _squeeze(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     if node.opset < 13:
-        axes = node.ints("axes")
+        axes = node.integers("axes")
     else:
         axes = arrays[1].reshape(-1).tolist() if len(arrays) > 1 and arrays[1] is not None else None
     return [_boxed(np.squeeze(arrays[0], None if axes is None else tuple(axes)))]
@@ -235,7 +240,7 @@ def _reshape(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
 
 
 def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
-    integer = node.int("to", 0) in (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
+    integer = node.integer("to", 0) in (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
     items = [int(item) if integer and isinstance(item, float) else item for item in arrays[0].reshape(-1).tolist()]
     return [_objects(items, arrays[0].shape)]
 
@@ -245,7 +250,7 @@ def _product_of(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     total: Any = 1
     for item in items:
         total = _multiply(total, item)
-    return [_objects([total], (1,) * arrays[0].ndim if node.int("keepdims", 1) else ())]
+    return [_objects([total], (1,) * arrays[0].ndim if node.integer("keepdims", 1) else ())]
 
 
 def _same(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:

@@ -164,21 +164,20 @@ def _are_neighbours(places: Sequence[int], shape: Sequence[Dim], perm: Perm) -> 
     return all(axis in places or sizes[axis] == 1 for axis in between)
 
 
-ELEMENTWISE = frozenset(
-    (
-        "relu sigmoid tanh exp log sqrt rsqrt neg abs floor ceil round sin cos erf gelu softplus hard_sigmoid hard_swish "
-        "silu reciprocal sign square leaky_relu elu clip lut cast quantize requantize logical_not"
-    ).split()
-)
+# fmt: off
+ELEMENTWISE = frozenset({
+    "relu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "neg", "abs", "floor", "ceil", "round", "sin", "cos",
+    "erf", "gelu", "softplus", "hard_sigmoid", "hard_swish", "silu", "reciprocal", "sign", "square", "leaky_relu",
+    "elu", "clip", "lut", "cast", "quantize", "requantize", "logical_not",
+})
 """Ops of one tensor that treat each element alike."""
 
-BROADCASTING = frozenset(
-    (
-        "add sub mul div max min pow squared_difference prelu mod where equal not_equal less less_equal greater "
-        "greater_equal logical_and logical_or logical_xor"
-    ).split()
-)
+BROADCASTING = frozenset({
+    "add", "sub", "mul", "div", "max", "min", "pow", "squared_difference", "prelu", "mod", "where", "equal",
+    "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
+})
 """Ops of several tensors that broadcast."""
+# fmt: on
 
 RULES: dict[str, Callable[[Node, Perm], Moved | None]] = {
     **dict.fromkeys(ELEMENTWISE, _keep),

@@ -1,0 +1,131 @@
+"""ONNX Resize and Upsample by nearest neighbours: a repetition where the factor is whole, otherwise a gather."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...ir import Value
+from .onnx_data import broadcast, cut
+from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+from .onnx_math import checked_axis
+
+ROUNDINGS: dict[str, Callable[[float], int]] = {
+    "round_prefer_floor": lambda x: math.ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: math.floor(x + 0.5),
+    "floor": math.floor,
+    "ceil": math.ceil,
+}
+"""Attribute nearest_mode."""
+
+
+def resize(g: Builder, node: OnnxNode) -> Value:
+    """Resize in the mode nearest."""
+    x = node.value(0)
+    mode = node.text("mode", "nearest")
+    if mode != "nearest":
+        raise Reject(f"attribute 'mode' is '{mode}'", "only nearest has a conversion yet")
+    first = 1 if node.opset == 10 else 2
+    scales = node.optional_array(first, "input 'scales'")
+    given_axes = node.integers("axes")
+    axes = range(len(x.shape)) if given_axes is None else [checked_axis(a, len(x.shape), "an axis") for a in given_axes]
+    if scales is not None and scales.size:
+        factors = [float(scale) for scale in scales.reshape(-1)]
+        sizes = None
+    elif node.has(3):
+        factors, sizes = None, node.vector(3, "input 'sizes'")
+    else:
+        raise Reject("has neither scales nor sizes")
+    if len(factors if factors is not None else sizes or ()) != len(axes):
+        raise Reject(f"scales or sizes do not fit {len(axes)} axes")
+    transform = "asymmetric" if node.opset == 10 else node.text("coordinate_transformation_mode", "half_pixel")
+    rounding = "floor" if node.opset == 10 else node.text("nearest_mode", "round_prefer_floor")
+    if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+        raise Reject("attribute 'keep_aspect_ratio_policy' is not 'stretch'")
+    if rounding not in ROUNDINGS:
+        raise Reject(f"attribute 'nearest_mode' is '{rounding}'")
+    for position, axis in enumerate(axes):
+        scale = None if factors is None else factors[position]
+        size = None if sizes is None else sizes[position]
+        x = _resize_axis(g, x, axis, scale, size, transform, ROUNDINGS[rounding])
+    return x
+
+
+def upsample(g: Builder, node: OnnxNode) -> Value:
+    """Upsample in the mode nearest, the operator that Resize took the place of."""
+    x = node.value(0)
+    mode = node.text("mode", "nearest")
+    if mode != "nearest":
+        raise Reject(f"attribute 'mode' is '{mode}'", "only nearest has a conversion yet")
+    scales = node.reals("scales") if node.opset < 9 else node.array(1, "input 'scales'").reshape(-1).tolist()
+    if scales is None or len(scales) != len(x.shape):
+        raise Reject(f"the scales do not fit an input of shape {x.shape}")
+    for axis, scale in enumerate(scales):
+        x = _resize_axis(g, x, axis, float(scale), None, "asymmetric", math.floor)
+    return x
+
+
+def _resize_axis(
+    g: Builder,
+    x: Value,
+    axis: int,
+    scale: float | None,
+    size: int | None,
+    transform: str,
+    rounding: Callable[[float], int],
+) -> Value:
+    """One axis scaled by ``scale``, or to ``size``."""
+    length = x.shape[axis]
+    if scale == 1.0 or (size is not None and size == length):
+        return x
+    if isinstance(length, str):
+        raise Reject(f"the size '{length}' of dimension {axis} must be known", FIX_SIZES)
+    if scale is not None and not 0 < scale < 1e4:
+        raise Reject(f"the scale {scale} is not sensible")
+    count = int(math.floor(length * scale)) if scale is not None else int(size or 0)
+    if not 1 <= count <= 1 << 24:
+        raise Reject(f"the new size of dimension {axis} is {count}")
+    factor = scale if scale is not None else count / length
+    indices = [_source(i, factor, length, count, transform, rounding) for i in range(count)]
+    return picked(g, x, axis, indices)
+
+
+def _source(i: int, scale: float, length: int, count: int, transform: str, rounding: Callable[[float], int]) -> int:
+    """The input element that output element ``i`` repeats."""
+    if transform == "half_pixel":
+        place = (i + 0.5) / scale - 0.5
+    elif transform == "half_pixel_symmetric":
+        place = length / 2 * (1 - count / (scale * length)) + (i + 0.5) / scale - 0.5
+    elif transform == "asymmetric":
+        place = i / scale
+    elif transform == "align_corners":
+        place = i * (length - 1) / (count - 1) if count > 1 else 0.0
+    elif transform == "pytorch_half_pixel":
+        place = (i + 0.5) / scale - 0.5 if count > 1 else 0.0
+    elif transform == "tf_half_pixel_for_nn":
+        place = (i + 0.5) / scale
+    else:
+        raise Reject(f"attribute 'coordinate_transformation_mode' is '{transform}'")
+    return min(max(rounding(place), 0), length - 1)
+
+
+def picked(g: Builder, x: Value, axis: int, indices: Sequence[int]) -> Value:
+    """The elements of ``x`` at some places along one axis."""
+    length = x.shape[axis]
+    assert isinstance(length, int)
+    repeats = len(indices) // length
+    if list(indices) == [place // max(repeats, 1) for place in range(length * repeats)]:
+        before, after = x.shape[:axis], x.shape[axis + 1 :]
+        if x.type.is_static and len(x.shape) < 8:
+            y = g.reshape(x, (*before, length, 1, *after))
+            grown = [dim for dim in (*before, length, repeats, *after) if isinstance(dim, int)]
+            return g.reshape(broadcast(g, y, grown), (*before, length * repeats, *after))
+    steps = {b - a for a, b in zip(indices, indices[1:], strict=False)}
+    if len(steps) == 1 and (step := steps.pop()) != 0:
+        return cut(g, x, {axis: (indices[0], len(indices), step)})
+    return g.add("gather", [x, g.const(np.asarray(indices, np.int64), "indices")], {"axis": axis})
+
+
+ROWS: dict[str, Row] = {"Resize": resize, "Upsample": upsample}
