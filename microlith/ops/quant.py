@@ -111,13 +111,13 @@ def _reference_requantize(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np
 
 
 def _sample_requantize(rng: np.random.Generator) -> Sample:
-    source, target = (DType.s8, DType.u8)[int(rng.integers(2))], _NARROW[int(rng.integers(3))]
+    source, target = _NARROW[int(rng.integers(3))], _NARROW[int(rng.integers(3))]
     factor = float(np.float32(2.0 ** rng.uniform(-4, 4)))
     multiplier, shift = numerics.quantize_multiplier(factor)
     ranges = np.iinfo(source.numpy), np.iinfo(target.numpy)
     zeros = [int(rng.integers(info.min, info.max + 1)) for info in ranges]
     attrs = {"to": target.value, "mult": multiplier, "shift": shift, "scale": factor}
-    attrs |= {"x_zero": zeros[0], "y_zero": 0 if target is DType.s16 else zeros[1]}
+    attrs |= {"x_zero": 0 if source is DType.s16 else zeros[0], "y_zero": 0 if target is DType.s16 else zeros[1]}
     attrs |= {"q_min": ranges[1].min, "q_max": ranges[1].max, "rounding": sampling.rounding(rng)}
     return Sample([sampling.integers(rng, sampling.shape(rng), source.numpy.type)], attrs)
 
