@@ -33,7 +33,7 @@ _HINTS = {
     "LITH_ERROR_UNSUPPORTED": "use a build of microlith that has it, or convert the model again",
 }
 
-ffi = FFI()
+ffi: Any = FFI()
 ffi.cdef(read_declarations(HEADER))
 
 

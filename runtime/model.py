@@ -146,6 +146,7 @@ class Model:
         self._lib = lib
         self._file = file
         self._lock = threading.Lock()
+        self._life = threading.Lock()  # ``cancel`` must not wait for the run that it stops
         self._process = os.getpid()
         self._threads = threads
         self._message = ffi.new("lith_message *")
@@ -309,7 +310,8 @@ class Model:
 
     def cancel(self) -> None:
         """Makes the run in progress, or else the next one, raise RunCancelledError. From any thread."""
-        self._lib.lith_session_cancel(self._open())
+        with self._life:
+            self._lib.lith_session_cancel(self._open())
 
     def clone(self, *, threads: int | None = None) -> Model:
         """A model of its own for another thread; the weights are shared."""
@@ -317,7 +319,7 @@ class Model:
 
     def close(self) -> None:
         """Gives the memory back; also at the end of a ``with`` block. May be called twice."""
-        with self._lock:
+        with self._lock, self._life:
             self._finalizer()
 
     def __enter__(self) -> Model:
