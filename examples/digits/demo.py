@@ -167,7 +167,8 @@ def demo(folder: Path) -> int:
     )
     print_table(results, labels, portable)
     console.print(
-        f"right: of {len(images)} images that training never saw. bits: of all probabilities, against the portable kernels.\n"
+        f"right: of {len(images)} images that training never saw. bits: of all probabilities, "
+        "against the portable kernels.\n"
         "flash: code, weights and the program that feeds the images. RAM: working memory and deepest stack.\n"
         "one image: the fastest; the runtime called from Python. QEMU counts instructions, it does not tell time."
     )
