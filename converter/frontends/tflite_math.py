@@ -11,6 +11,7 @@ from microlith.dtypes import DType
 from microlith.ir import Quant, Value
 
 from . import tflite_lut as lut
+from .tflite_data import part
 from .tflite_graph import NO_CLAMP, Reject, Row, TfliteNode, axis_of, fused_clamp, is_shifted, require
 
 _NARROW = (DType.s8, DType.u8, DType.s16)
@@ -194,12 +195,31 @@ def _reduction(op: str) -> Row:
     def row(node: TfliteNode) -> Value:
         keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
         x = node.value(0)
-        require(op == "reduce_mean" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
+        require(
+            op in ("reduce_mean", "reduce_sum") or not is_quantized(x), f"quantized {x.dtype.name} is not supported"
+        )
         axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
         attrs = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
         return node.add(op, [x], attrs, quant=node.output_quant())
 
     return row
+
+
+def mean(node: TfliteNode) -> Value:
+    """MEAN. Over height and width of int8 images LiteRT rounds whole groups of 16 channels unlike those past them."""
+    x, channels = node.value(0), node.value(0).shape[-1] if node.value(0).shape else 1
+    groups = int(channels) // 16 * 16
+    plain = _reduction("reduce_mean")
+    keep_dims = bool(node.options("ReducerOptions").KeepDims())
+    pools = x.dtype is DType.s8 and len(x.shape) == 4 and keep_dims
+    if not pools or {axis_of(axis, 4) for axis in node.ints(1, "the axes")} != {1, 2} or groups in (0, channels):
+        return plain(node)
+    attrs = {"axes": 0b0110, "keep_dims": 1}
+    parts = [part(node, x, 3, 0, groups), part(node, x, 3, groups, int(channels) - groups)]
+    quant = node.output_quant()
+    return node.add(
+        "concat", [node.add("reduce_mean", [p], attrs, quant=quant) for p in parts], {"axis": 3}, quant=quant
+    )
 
 
 # Types.
@@ -283,7 +303,7 @@ ROWS: Mapping[str, Row] = {
     "LOGISTIC": _unary("sigmoid", _float_table("sigmoid")),
     "LOG_SOFTMAX": log_softmax,
     "MAXIMUM": _extreme("max"),
-    "MEAN": _reduction("reduce_mean"),
+    "MEAN": mean,
     "MINIMUM": _extreme("min"),
     "MUL": _arithmetic("mul", "MulOptions"),
     "NEG": _unary("neg"),

@@ -206,12 +206,15 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         "rounding": numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
-    if contract == "tflite-double" and len(shape) == 4 and axes == [1, 2] and node.attrs["keep_dims"]:
-        # The specialized kernel of LiteRT sums without the zero point, which it takes off the result instead.
+    pools = node.op == "reduce_mean" and len(shape) == 4 and axes == [1, 2] and node.attrs["keep_dims"]
+    if contract == "tflite-double" and pools:
+        # The specialized kernel of LiteRT sums without the zero point, which it takes off the result instead. It takes
+        # halves up in whole groups of 16 channels; the importer gives it these and the channels past them apart.
         elements = np.float32(count)
         offset = np.float32(x_zero) * x_scale / y_scale
         offset = offset + np.float32(0.5) if offset > 0 else offset - np.float32(0.5)
         attrs |= {"x_zero": 0, "y_zero": y_zero - math.trunc(float(offset))}
+        attrs["rounding"] = numerics.TFLITE_UP if shape[3] % 16 == 0 else numerics.TFLITE_DOUBLE
         attrs |= _factor("", float(x_scale / (elements * y_scale)))
     elif contract == "tflite-double":
         multiplier, shift = numerics.quantize_multiplier(float(x_scale) / float(y_scale))
