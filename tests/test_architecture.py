@@ -265,7 +265,8 @@ def test_kernel_rows_say_the_same_thing_everywhere() -> None:
                 wrong.append(f"{path}: {symbol}: there is no {file}")
             elif not re.search(rf"\b{symbol}\b|##", read(source)):
                 wrong.append(f"{path}: {symbol} is not in {file}")
-            if symbol != f"nnacl_{op}_{dtype}_{isa}":
+            # A kernel that asks its params for the element type stands in several rows, under a name without one.
+            if symbol not in (f"nnacl_{op}_{dtype}_{isa}", f"nnacl_{op}_{isa}"):
                 wrong.append(f"{path}: {symbol} should be nnacl_{op}_{dtype}_{isa}")
             if not file.endswith(f"_{isa}.c"):
                 wrong.append(f"{path}: {file} should end in _{isa}.c")
