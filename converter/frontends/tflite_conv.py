@@ -15,7 +15,7 @@ import numpy as np
 from microlith.dtypes import DType
 from microlith.ir import Value
 
-from .tflite_graph import Reject, Row, TfliteNode, fused_clamp, require
+from .tflite_graph import Reject, Row, TfliteNode, fused_clamp, is_shifted, require
 
 _SAME, _VALID = 0, 1
 
@@ -163,6 +163,8 @@ def _pool(node: TfliteNode, op: str) -> Value:
         "kernel_h": kernel[0],
         "kernel_w": kernel[1],
     }
+    if op == "avg_pool2d" and is_shifted(node.input_tensor(0)):
+        attrs["halves_up"] = 1
     if x.dtype is not DType.f32 and x.quant != node.output_quant():
         raise Reject("input and output have different scales")
     return node.add(op, [x], attrs, quant=node.output_quant())

@@ -27,6 +27,7 @@ _ATTRS: dict[str, Any] = {
     "q_min": -128,
     "q_max": 127,
     "x_zero": 0,
+    "halves_up": 0,
 }
 
 
@@ -105,6 +106,8 @@ def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     count = np.maximum(_pool_windows(counted, 0, attrs).sum(axis=(4, 5)), 1)
     if integer:
         half = count // 2
+        if attrs["halves_up"]:
+            return [_clamp((total + half) // count, attrs, x.dtype)]
         magnitude = (np.abs(total) + half) // count
         return [_clamp(np.sign(total) * magnitude, attrs, x.dtype)]
     return [_clamp(total / count, attrs, x.dtype)]
@@ -128,7 +131,7 @@ def _samples(average: bool) -> Any:
             attrs["extra_bottom"] = 0
         if rng.integers(2):
             return Sample([sampling.floats(rng, shape)], {**attrs, **sampling.clamp(rng)})
-        integer = {"x_zero": sampling.zero_point(rng)} if average else {}
+        integer = {"x_zero": sampling.zero_point(rng), "halves_up": int(rng.integers(2))} if average else {}
         return Sample([sampling.integers(rng, shape)], {**attrs, **integer, **sampling.integer_clamp(rng)})
 
     return draw

@@ -7,8 +7,11 @@ NNACL_DECLARE(nnacl_avg_pool2d_s8_c);
 /* Channels that are summed at a time. */
 #define CHUNK 32
 
-/* sum / count, halves away from zero. */
-static int32_t divide_round(int32_t sum, int32_t count) {
+/* sum / count, halves away from zero or up. */
+static int32_t divide_round(int32_t sum, int32_t count, int32_t halves_up) {
+    if (halves_up) {
+        return (sum + 128 * count + count / 2) / count - 128;
+    }
     return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
 }
 
@@ -43,7 +46,7 @@ void nnacl_avg_pool2d_s8_c(const nnacl_ctx *ctx, const void *params, const void 
                     }
                 }
                 for (int32_t c = 0; c < count; c++) {
-                    const int32_t mean = divisor > 0 ? divide_round(sums[c], divisor) : p->x_zero;
+                    const int32_t mean = divisor > 0 ? divide_round(sums[c], divisor, p->halves_up) : p->x_zero;
                     pixel[first + c] = (int8_t)nnacl_clamp_s32(mean, p->q_min, p->q_max);
                 }
             }

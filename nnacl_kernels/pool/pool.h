@@ -1,5 +1,5 @@
 /* Two-dimensional pooling over NHWC. max_pool2d and avg_pool2d: f32 and s8 (s8 keeps the quantization of x; the
- * average rounds half away from zero). Positions in the padding never count for the maximum; for the average they
+ * average rounds half away from zero, or half up with halves_up 1, as TFLite's uint8 models do). Positions in the padding never count for the maximum; for the average they
  * count as zero (s8: as the zero point) in the divisor only when count_include_pad is 1.
  * ceil_mode is settled at conversion by extra_bottom / extra_right: positions beyond the explicit padding that never
  * count in the divisor. A window with nothing to count gives clamp_min / q_min (maximum) or 0 / x_zero (average).
@@ -25,6 +25,7 @@ typedef struct nnacl_pool2d_params {
     float clamp_min, clamp_max;
     int32_t q_min, q_max;
     int32_t x_zero;
+    int32_t halves_up;
     /* shapes, derived */
     int32_t batch, in_h, in_w, channels, out_h, out_w;
 } nnacl_pool2d_params;

@@ -12,6 +12,7 @@ static const char *pool_resize(void *params, const nnacl_tensor *in, int32_t n_i
     NNACL_REQUIRE(p->kernel_h >= 0 && p->kernel_w >= 0, "a kernel size is negative");
     NNACL_REQUIRE(p->extra_bottom >= 0 && p->extra_right >= 0, "an extra padding is negative");
     NNACL_REQUIRE(p->count_include_pad == 0 || p->count_include_pad == 1, "count_include_pad must be 0 or 1");
+    NNACL_REQUIRE(p->halves_up == 0 || p->halves_up == 1, "halves_up must be 0 or 1");
     p->batch = x->dims[0];
     p->in_h = x->dims[1];
     p->in_w = x->dims[2];
