@@ -8,10 +8,14 @@ from pathlib import Path
 from ..errors import InputError, ModelFormatError
 from ..ir import Graph
 from ..numerics import CONTRACTS
-from .pipeline import Observer, optimize
+from ..rewrite import PassRecord
+from .pipeline import optimize
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many steps of it are done, and how many there are."""
+Progress = Callable[[int, int, str], None]
+"""Called with the number of steps done, the number of all steps, and what is being done."""
+
+Observer = Callable[[str, bool, int, int], None]
+"""Called after each pass with its name, whether it changed the graph, and the number of nodes before and after."""
 
 
 def convert(
@@ -33,7 +37,12 @@ def convert(
         if contract not in CONTRACTS:
             raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
         graph.contract = contract
-    return optimize(graph, observer=observer)
+
+    def observe(record: PassRecord, graph: Graph) -> None:
+        if observer is not None:
+            observer(record.name, record.changed, record.nodes_before, record.nodes_after)
+
+    return optimize(graph, observer=observe, progress=progress)
 
 
 def import_model(

@@ -74,7 +74,27 @@ PASSES: tuple[Pass, ...] = (
 """Every conversion runs these, in this order."""
 
 
-def optimize(graph: Graph, *, observer: Observer | None = None, verify: bool = False) -> Graph:
-    """Runs all passes on a graph, in place, and returns it. ``observer`` is called after each."""
-    run_passes(graph, PASSES, verify=verify, observer=observer)
+def optimize(
+    graph: Graph,
+    *,
+    observer: Observer | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+    verify: bool = False,
+) -> Graph:
+    """Runs all passes on a graph, in place, and returns it.
+
+    ``observer`` is called after each pass with its record, ``progress`` with (done, total, name). With ``verify`` the
+    graph is checked after each pass that changed it.
+    """
+    done = 0
+
+    def observe(record: PassRecord, graph: Graph) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, len(PASSES), record.name)
+        if observer is not None:
+            observer(record, graph)
+
+    run_passes(graph, PASSES, verify=verify, observer=observe)
     return graph

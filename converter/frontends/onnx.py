@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import inliner
 
 from ...dtypes import DType
@@ -37,8 +37,8 @@ OLDEST_OPSET = 7
 
 DEFAULT_DOMAIN = ("", "ai.onnx")
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many steps are done, and how many there are."""
+Progress = Callable[[int, int, str], None]
+"""Called with the number of steps done, the number of all steps, and what is being done."""
 
 
 def import_onnx(
@@ -52,7 +52,7 @@ def import_onnx(
     path = Path(path)
     model = _inlined(_load(path), path)
     importer = _Importer(model, path, inputs or {})
-    return importer.run(progress or (lambda what, done, total: None))
+    return importer.run(progress or (lambda done, total, text: None))
 
 
 def _load(path: Path) -> onnx.ModelProto:
@@ -125,9 +125,9 @@ class _Importer:
         nodes = _sorted(self.proto.node, set(self.scope))
         total = len(nodes)
         for index, proto in enumerate(nodes):
-            progress("import", index, total)
+            progress(index, total, "import")
             self.convert(proto, index)
-        progress("import", total, total)
+        progress(total, total, "import")
         if not self.rejected:
             self._add_outputs()
         if self.rejected:

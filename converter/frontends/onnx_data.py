@@ -272,8 +272,8 @@ def expand(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     wanted = node.sizes(1, "the new shape")
     rank = max(len(wanted), len(x.shape))
-    target: list[Dim | None] = [1] * (rank - len(wanted)) + list(wanted)
-    own: list[Dim] = [1] * (rank - len(x.shape)) + list(x.shape)
+    target: list[Dim | None] = [*[1] * (rank - len(wanted)), *wanted]
+    own: list[Dim] = [*[1] * (rank - len(x.shape)), *x.shape]
     shape: list[int] = []
     for dim, size in zip(target, own, strict=True):
         if dim in (1, size):

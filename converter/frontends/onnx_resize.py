@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def _resize_axis(
         raise Reject(f"the size '{length}' of dimension {axis} must be known", FIX_SIZES)
     if scale is not None and not 0 < scale < 1e4:
         raise Reject(f"the scale {scale} is not sensible")
-    count = int(math.floor(length * scale)) if scale is not None else int(size or 0)
+    count = math.floor(length * scale) if scale is not None else int(size or 0)
     if not 1 <= count <= 1 << 24:
         raise Reject(f"the new size of dimension {axis} is {count}")
     factor = scale if scale is not None else count / length
@@ -122,7 +123,7 @@ def picked(g: Builder, x: Value, axis: int, indices: Sequence[int]) -> Value:
             y = g.reshape(x, (*before, length, 1, *after))
             grown = [dim for dim in (*before, length, repeats, *after) if isinstance(dim, int)]
             return g.reshape(broadcast(g, y, grown), (*before, length * repeats, *after))
-    steps = {b - a for a, b in zip(indices, indices[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(indices)}
     if len(steps) == 1 and (step := steps.pop()) != 0:
         return cut(g, x, {axis: (indices[0], len(indices), step)})
     return g.add("gather", [x, g.const(np.asarray(indices, np.int64), "indices")], {"axis": axis})

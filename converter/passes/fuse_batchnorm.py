@@ -133,7 +133,7 @@ def _response(layer: Node, summand: np.ndarray) -> np.ndarray:
 
 def _set_weights(graph: Graph, layer: Node, data: np.ndarray) -> None:
     old = layer.input(1)
-    if not np.array_equal(old.data, data):
+    if old.data is None or not np.array_equal(old.data, data):
         layer.set_input(1, graph.constant(old.name, data.astype(np.float32)))
 
 

@@ -18,8 +18,8 @@ def run(graph: Graph) -> bool:
             node.attrs["shape"] = reshape_to(x, node.output.shape)
             node.set_input(0, x)
             changed = True
-        elif node.op == "cast" and (x := _before_cast(node)) is not None:
-            node.set_input(0, x)
+        elif node.op == "cast" and (wide := _before_cast(node)) is not None:
+            node.set_input(0, wide)
             changed = True
         elif node.op == "transpose" and _moves_ones_only(node):
             changed |= substitute(graph, node.output, _as_reshape(graph, node))
