@@ -1,0 +1,66 @@
+#include <string.h>
+
+#include "checkasm.h"
+#include "conv/conv.h"
+
+/* A window along one axis of `size`: kernel, stride, dilation and padding that fit it. */
+static void draw_window(check_case *c, int32_t size, int32_t kernel, int32_t *stride, int32_t *dilation,
+                        int32_t *before, int32_t *after) {
+    *stride = c->bench ? 1 : check_int(c, 1, 3);
+    *dilation = !c->bench && kernel > 1 && check_chance(c, 20) ? check_int(c, 2, 3) : 1;
+    const int32_t reach = (kernel - 1) * *dilation + 1;
+    *before = c->bench || check_chance(c, 50) ? reach / 2 : check_int(c, 0, reach);
+    *after = c->bench || check_chance(c, 50) ? reach / 2 : check_int(c, 0, reach);
+    if (size + *before + *after < reach) {
+        *after = reach - size - *before;
+    }
+}
+
+static void draw(check_case *c) {
+    nnacl_conv2d_params *p = (void *)&c->params;
+    const bool depthwise = strcmp(c->op->name, "depthwise_conv2d") == 0;
+    const bool is_float = c->dtype == NNACL_F32;
+    int32_t groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
+    int32_t group_in = check_dim(c, 20, 32);
+    int32_t out_c = groups * check_dim(c, 20, 32);
+    if (depthwise) {
+        groups = check_dim(c, 40, 64);
+        group_in = 1;
+        out_c = groups * (c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 3));
+    }
+    const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 2), check_dim(c, 12, 24), check_dim(c, 12, 24),
+                               groups * group_in};
+    const bool pointwise = !c->bench && check_chance(c, 25);
+    const int32_t kernel_h = pointwise ? 1 : check_dim(c, 5, 3);
+    const int32_t kernel_w = pointwise ? 1 : check_dim(c, 5, 3);
+    draw_window(c, x_dims[1], kernel_h, &p->stride_h, &p->dilation_h, &p->pad_top, &p->pad_bottom);
+    draw_window(c, x_dims[2], kernel_w, &p->stride_w, &p->dilation_w, &p->pad_left, &p->pad_right);
+    p->groups = groups;
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_quantized_range(c, &p->q_min, &p->q_max);
+    p->x_zero = check_zero(c);
+    p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
+    p->y_zero = check_zero(c);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+
+    check_input(c, c->dtype, 4, x_dims);
+    const int32_t dense_dims[4] = {out_c, kernel_h, kernel_w, group_in};
+    const int32_t depthwise_dims[4] = {1, kernel_h, kernel_w, out_c};
+    check_input(c, c->dtype, 4, depthwise ? depthwise_dims : dense_dims);
+    check_mark_constant(c);
+    const bool biased = check_chance(c, 75);
+    if (biased) {
+        check_vector(c, is_float ? NNACL_F32 : NNACL_S32, out_c);
+        check_mark_constant(c);
+    } else if (!is_float || check_chance(c, 50)) {
+        check_absent(c);
+    }
+    if (!is_float) {
+        check_requant(c, out_c, p->rounding, kernel_h * kernel_w * group_in);
+        check_mark_constant(c);
+    }
+}
+
+static const check_op ops[] = {{"conv2d", draw}, {"depthwise_conv2d", draw}, {NULL, NULL}};
+
+const check_family check_conv = {"conv", ops};

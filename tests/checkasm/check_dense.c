@@ -1,0 +1,79 @@
+#include <string.h>
+
+#include "checkasm.h"
+#include "dense/dense.h"
+
+static void draw_dense(check_case *c) {
+    nnacl_dense_params *p = (void *)&c->params;
+    const bool is_float = c->dtype == NNACL_F32;
+    int32_t dims[4];
+    const int32_t rank = c->bench ? 2 : check_int(c, 1, 4);
+    for (int32_t i = 0; i < rank - 1; i++) {
+        dims[i] = c->bench ? 16 : check_int(c, 1, 4);
+    }
+    const int32_t depth = check_dim(c, 150, 256);
+    const int32_t units = check_dim(c, 50, 128);
+    dims[rank - 1] = depth;
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_quantized_range(c, &p->q_min, &p->q_max);
+    p->x_zero = check_zero(c);
+    p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
+    p->y_zero = check_zero(c);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    check_input(c, c->dtype, rank, dims);
+    const int32_t w_dims[2] = {units, depth};
+    check_input(c, c->dtype, 2, w_dims);
+    check_mark_constant(c);
+    const bool biased = check_chance(c, 75);
+    if (biased) {
+        check_vector(c, is_float ? NNACL_F32 : NNACL_S32, units);
+        check_mark_constant(c);
+    } else if (!is_float || check_chance(c, 50)) {
+        check_absent(c);
+    }
+    if (!is_float) {
+        check_requant(c, units, p->rounding, depth);
+        check_mark_constant(c);
+    }
+}
+
+/* An operand of matmul: `batch` leading dimensions, of which some are 1 or left out. */
+static void draw_operand(check_case *c, int32_t rank, const int32_t *batch, int32_t rows, int32_t columns) {
+    int32_t dims[NNACL_MAX_RANK];
+    const int32_t dropped = check_chance(c, 30) ? check_int(c, 0, rank) : 0;
+    int32_t n = 0;
+    for (int32_t i = dropped; i < rank; i++) {
+        dims[n++] = check_chance(c, 25) ? 1 : batch[i];
+    }
+    dims[n++] = rows;
+    dims[n++] = columns;
+    check_input(c, c->dtype, n, dims);
+}
+
+static void draw_matmul(check_case *c) {
+    nnacl_matmul_params *p = (void *)&c->params;
+    const int32_t rank = c->bench ? 0 : check_int(c, 0, 3);
+    int32_t batch[3];
+    for (int32_t i = 0; i < rank; i++) {
+        batch[i] = check_int(c, 1, 3);
+    }
+    const int32_t m = check_dim(c, 20, 64);
+    const int32_t k = check_dim(c, 40, 64);
+    const int32_t n = check_dim(c, 40, 64);
+    p->transpose_a = c->bench ? 0 : check_int(c, 0, 1);
+    p->transpose_b = c->bench ? 0 : check_int(c, 0, 1);
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    draw_operand(c, rank, batch, p->transpose_a ? k : m, p->transpose_a ? m : k);
+    draw_operand(c, rank, batch, p->transpose_b ? n : k, p->transpose_b ? k : n);
+    if (check_chance(c, 40)) {
+        check_mark_constant(c);
+    }
+    if (check_chance(c, 50)) {
+        check_vector(c, NNACL_F32, n);
+        check_mark_constant(c);
+    }
+}
+
+static const check_op ops[] = {{"dense", draw_dense}, {"matmul", draw_matmul}, {NULL, NULL}};
+
+const check_family check_dense = {"dense", ops};

@@ -1,0 +1,154 @@
+#include <math.h>
+#include <string.h>
+
+#include "checkasm.h"
+#include "elementwise/elementwise.h"
+
+static bool is(const check_case *c, const char *op) {
+    return strcmp(c->op->name, op) == 0;
+}
+
+static void draw_unary(check_case *c) {
+    nnacl_unary_params *p = (void *)&c->params;
+    check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    p->alpha = check_float(c, -2.0f, 2.0f);
+    p->beta = check_float(c, -2.0f, 2.0f);
+    if (is(c, "gelu")) {
+        p->alpha = (float)check_int(c, 0, 1);
+    } else if (is(c, "clip")) {
+        check_clamp(c, &p->alpha, &p->beta);
+    }
+    if (c->dtype == NNACL_F32 && !c->bench && check_chance(c, 30)) {
+        check_strew(c, 0);
+    }
+}
+
+static void draw_lut(check_case *c) {
+    check_vector(c, NNACL_S8, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    check_vector(c, NNACL_S8, 256);
+    check_mark_constant(c);
+}
+
+/* Adds `count` operands whose shapes broadcast together; operand i has type types[i]. */
+static void draw_operands(check_case *c, int32_t count, const int32_t *types) {
+    int32_t full[NNACL_MAX_RANK];
+    const bool alike = c->bench || check_chance(c, 30);
+    const int32_t rank = check_int(c, 0, check_chance(c, 10) ? 8 : 4);
+    check_shape(c, rank, c->bench ? 20000 : check_chance(c, 5) ? 50000 : 1500, full);
+    for (int32_t t = 0; t < count; t++) {
+        int32_t dims[NNACL_MAX_RANK] = {0};
+        int32_t dropped = 0;
+        for (int32_t i = 0; i < rank; i++) {
+            dims[i] = !alike && check_chance(c, 30) ? 1 : full[i];
+        }
+        while (!alike && dropped < rank && (dims[dropped] == 1 || t > 0) && check_chance(c, 40)) {
+            dropped++;
+        }
+        check_input(c, types[t], rank - dropped, dims + dropped);
+        if (types[t] == NNACL_F32 && !c->bench && check_chance(c, 20)) {
+            check_strew(c, t);
+        }
+    }
+}
+
+static void draw_binary(check_case *c) {
+    nnacl_binary_params *p = (void *)&c->params;
+    const int32_t types[2] = {c->dtype, c->dtype};
+    draw_operands(c, 2, types);
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_quantized_range(c, &p->q_min, &p->q_max);
+    p->a_zero = check_zero(c);
+    p->b_zero = check_zero(c);
+    p->y_zero = check_zero(c);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    const bool is_product = is(c, "mul") || is(c, "prelu");
+    p->left_shift = check_chance(c, 80) ? 20 : check_int(c, 0, 20);
+    check_multiplier(c, check_int(c, -6, 0), &p->a_mult, &p->a_shift);
+    check_multiplier(c, check_int(c, -6, 0), &p->b_mult, &p->b_shift);
+    check_multiplier(c, is_product ? -6 : -p->left_shift, &p->y_mult, &p->y_shift);
+    p->a_scale = ldexpf(check_float(c, 0.5f, 1.0f), check_int(c, -8, 0));
+    p->b_scale = ldexpf(check_float(c, 0.5f, 1.0f), check_int(c, -8, 0));
+    p->y_scale = is_product ? p->a_scale * p->b_scale * 100.0f : p->a_scale + p->b_scale;
+    if (c->dtype == NNACL_S32 || c->dtype == NNACL_S64) {
+        /* Divisors that are special: 0 and -1. */
+        const int64_t count = nnacl_element_count(&c->in[1]);
+        for (int64_t i = 0; i < count; i += check_int(c, 1, 5)) {
+            const int32_t divisor = -check_int(c, 0, 1);
+            if (c->dtype == NNACL_S32) {
+                ((int32_t *)c->data[1])[i] = divisor;
+            } else {
+                ((int64_t *)c->data[1])[i] = divisor;
+            }
+        }
+    }
+}
+
+static void draw_compare(check_case *c) {
+    const int32_t types[2] = {c->dtype, c->dtype};
+    draw_operands(c, 2, types);
+    if (c->in[0].rank == c->in[1].rank && nnacl_element_count(&c->in[0]) == nnacl_element_count(&c->in[1])) {
+        /* Some equal elements; random ones hardly ever are. */
+        memcpy(c->data[1], c->data[0], (size_t)(nnacl_element_count(&c->in[0]) / 2) * nnacl_dtype_size(c->in[0].dtype));
+    }
+}
+
+static void draw_where(check_case *c) {
+    static const int32_t values[] = {NNACL_F32, NNACL_S8, NNACL_S16, NNACL_S32, NNACL_S64, NNACL_B8};
+    const int32_t type = values[check_int(c, 0, 5)];
+    const int32_t types[3] = {NNACL_B8, type, type};
+    draw_operands(c, 3, types);
+}
+
+static const check_op ops[] = {
+    {"relu", draw_unary},
+    {"leaky_relu", draw_unary},
+    {"elu", draw_unary},
+    {"clip", draw_unary},
+    {"sigmoid", draw_unary},
+    {"tanh", draw_unary},
+    {"exp", draw_unary},
+    {"log", draw_unary},
+    {"sqrt", draw_unary},
+    {"rsqrt", draw_unary},
+    {"neg", draw_unary},
+    {"abs", draw_unary},
+    {"square", draw_unary},
+    {"sign", draw_unary},
+    {"floor", draw_unary},
+    {"ceil", draw_unary},
+    {"round", draw_unary},
+    {"sin", draw_unary},
+    {"cos", draw_unary},
+    {"erf", draw_unary},
+    {"gelu", draw_unary},
+    {"softplus", draw_unary},
+    {"hard_sigmoid", draw_unary},
+    {"hard_swish", draw_unary},
+    {"silu", draw_unary},
+    {"reciprocal", draw_unary},
+    {"logical_not", draw_unary},
+    {"lut", draw_lut},
+    {"add", draw_binary},
+    {"sub", draw_binary},
+    {"mul", draw_binary},
+    {"div", draw_binary},
+    {"max", draw_binary},
+    {"min", draw_binary},
+    {"pow", draw_binary},
+    {"squared_difference", draw_binary},
+    {"mod", draw_binary},
+    {"prelu", draw_binary},
+    {"equal", draw_compare},
+    {"not_equal", draw_compare},
+    {"less", draw_compare},
+    {"less_equal", draw_compare},
+    {"greater", draw_compare},
+    {"greater_equal", draw_compare},
+    {"logical_and", draw_compare},
+    {"logical_or", draw_compare},
+    {"logical_xor", draw_compare},
+    {"where", draw_where},
+    {NULL, NULL},
+};
+
+const check_family check_elementwise = {"elementwise", ops};

@@ -1,0 +1,133 @@
+#include "checkasm.h"
+#include "quant/quant.h"
+
+static int32_t least_of(int32_t dtype) {
+    return dtype == NNACL_S8 ? INT8_MIN : dtype == NNACL_U8 ? 0 : INT16_MIN;
+}
+
+static int32_t most_of(int32_t dtype) {
+    return dtype == NNACL_S8 ? INT8_MAX : dtype == NNACL_U8 ? UINT8_MAX : INT16_MAX;
+}
+
+static int32_t narrow_type(check_case *c) {
+    static const int32_t types[] = {NNACL_S8, NNACL_U8, NNACL_S16};
+    return types[check_int(c, 0, 2)];
+}
+
+static int32_t zero_of(check_case *c, int32_t dtype) {
+    return check_int(c, least_of(dtype), most_of(dtype));
+}
+
+static void draw_quantize(check_case *c) {
+    nnacl_quantize_params *p = (void *)&c->params;
+    p->to = narrow_type(c);
+    p->scale = check_chance(c, 50) ? check_float(c, 0.001f, 0.1f) : 0.03125f;
+    p->zero = zero_of(c, p->to);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    float *x = check_vector(c, NNACL_F32, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    if (check_chance(c, 30)) {
+        check_strew(c, 0);
+    } else if (check_chance(c, 50)) {
+        /* Ties, where the contracts differ. */
+        for (int32_t i = 0; i < c->in[0].dims[0]; i += 2) {
+            x[i] = p->scale * ((float)check_int(c, -300, 300) + 0.5f);
+        }
+    }
+}
+
+static void draw_dequantize(check_case *c) {
+    nnacl_dequantize_params *p = (void *)&c->params;
+    int32_t dims[4];
+    const int32_t rank = check_int(c, 1, 4);
+    check_shape(c, rank, c->bench ? 20000 : check_chance(c, 5) ? 50000 : 1000, dims);
+    check_input(c, c->dtype, rank, dims);
+    p->axis = c->bench || check_chance(c, 50) ? -1 : check_int(c, 0, rank - 1);
+    p->scale = check_float(c, 0.001f, 0.1f);
+    p->zero = c->dtype == NNACL_S32 ? 0 : zero_of(c, c->dtype);
+    if (p->axis < 0) {
+        return;
+    }
+    float *scales = check_vector(c, NNACL_F32, dims[p->axis]);
+    check_mark_constant(c);
+    for (int32_t i = 0; i < dims[p->axis]; i++) {
+        scales[i] = check_float(c, 0.001f, 0.1f);
+    }
+    if (check_chance(c, 50)) {
+        int32_t *zeros = check_vector(c, NNACL_S32, dims[p->axis]);
+        check_mark_constant(c);
+        for (int32_t i = 0; i < dims[p->axis]; i++) {
+            zeros[i] = c->dtype == NNACL_S32 ? 0 : zero_of(c, c->dtype);
+        }
+    }
+}
+
+static void draw_requantize(check_case *c) {
+    nnacl_requantize_params *p = (void *)&c->params;
+    check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    p->to = narrow_type(c);
+    p->x_zero = zero_of(c, c->dtype);
+    p->y_zero = zero_of(c, p->to);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    check_multiplier(c, check_int(c, -4, 2), &p->mult, &p->shift);
+    p->scale = check_float(c, 0.05f, 4.0f);
+    p->q_min = check_chance(c, 60) ? least_of(p->to) : check_int(c, least_of(p->to), 10);
+    p->q_max = check_chance(c, 60) ? most_of(p->to) : check_int(c, 11, most_of(p->to));
+}
+
+/* Bias (or none) and the scales of the weights. */
+static void draw_scales(check_case *c, int32_t channels) {
+    if (check_chance(c, 75)) {
+        check_vector(c, NNACL_F32, channels);
+        check_mark_constant(c);
+    } else {
+        check_absent(c);
+    }
+    float *scales = check_vector(c, NNACL_F32, channels);
+    check_mark_constant(c);
+    for (int32_t i = 0; i < channels; i++) {
+        scales[i] = check_float(c, 0.001f, 0.02f);
+    }
+}
+
+static void draw_conv(check_case *c) {
+    nnacl_conv2d_dynamic_params *p = (void *)&c->params;
+    const int32_t groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
+    const int32_t depth = check_dim(c, 16, 32);
+    const int32_t out_c = groups * check_dim(c, 16, 32);
+    const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 3), check_dim(c, 10, 24), check_dim(c, 10, 24),
+                               groups * depth};
+    const int32_t w_dims[4] = {out_c, check_dim(c, 4, 3), check_dim(c, 4, 3), depth};
+    p->stride_h = check_int(c, 1, 2);
+    p->stride_w = check_int(c, 1, 2);
+    p->dilation_h = check_int(c, 1, 2);
+    p->dilation_w = check_int(c, 1, 2);
+    /* So wide that every kernel fits. */
+    p->pad_top = p->pad_bottom = (w_dims[1] - 1) * p->dilation_h;
+    p->pad_left = p->pad_right = (w_dims[2] - 1) * p->dilation_w;
+    p->groups = groups;
+    p->asymmetric = check_int(c, 0, 1);
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_input(c, NNACL_F32, 4, x_dims);
+    check_input(c, NNACL_S8, 4, w_dims);
+    check_mark_constant(c);
+    draw_scales(c, out_c);
+}
+
+static void draw_dense(check_case *c) {
+    nnacl_dense_dynamic_params *p = (void *)&c->params;
+    const int32_t x_dims[2] = {check_dim(c, 5, 16), check_dim(c, 100, 256)};
+    const int32_t w_dims[2] = {check_dim(c, 40, 128), x_dims[1]};
+    p->asymmetric = check_int(c, 0, 1);
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_input(c, NNACL_F32, 2, x_dims);
+    check_input(c, NNACL_S8, 2, w_dims);
+    check_mark_constant(c);
+    draw_scales(c, w_dims[0]);
+}
+
+static const check_op ops[] = {
+    {"quantize", draw_quantize},   {"dequantize", draw_dequantize}, {"requantize", draw_requantize},
+    {"conv2d_dynamic", draw_conv}, {"dense_dynamic", draw_dense},   {NULL, NULL},
+};
+
+const check_family check_quant = {"quant", ops};

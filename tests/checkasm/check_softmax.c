@@ -1,0 +1,28 @@
+#include <math.h>
+
+#include "checkasm.h"
+#include "softmax/softmax.h"
+
+static void draw(check_case *c) {
+    nnacl_softmax_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    const int32_t rank = c->bench ? 2 : check_int(c, 1, 4);
+    check_shape(c, rank, c->bench || check_chance(c, 10) ? 20000 : 800, dims);
+    check_input(c, c->dtype, rank, dims);
+    p->axis = check_chance(c, 60) ? rank - 1 : check_int(c, 0, rank - 1);
+    p->beta = check_chance(c, 60) ? 1.0f : check_float(c, 0.1f, 2.0f);
+    if (c->dtype == NNACL_S8) {
+        const float scale = check_float(c, 0.001f, 0.3f);
+        float *table = check_vector(c, NNACL_F32, 256);
+        check_mark_constant(c);
+        for (int32_t i = 0; i < 256; i++) {
+            table[i] = expf(scale * (float)(i - 255));
+        }
+    } else if (check_chance(c, 10)) {
+        check_strew(c, 0);
+    }
+}
+
+static const check_op ops[] = {{"softmax", draw}, {"log_softmax", draw}, {NULL, NULL}};
+
+const check_family check_softmax = {"softmax", ops};

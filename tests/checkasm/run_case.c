@@ -1,0 +1,509 @@
+#define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "guarded.h"
+#include "run_case.h"
+
+#define SECONDS_PER_RUN 10
+
+/* --- crashes --------------------------------------------------------------------------------------------------- */
+
+static sigjmp_buf after_crash;
+static volatile sig_atomic_t inside_kernel;
+
+static void on_signal(int number) {
+    if (inside_kernel) {
+        inside_kernel = 0;
+        siglongjmp(after_crash, number);
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void run_catch_crashes(void) {
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action;
+        memset(&action, 0, sizeof action);
+        action.sa_handler = on_signal;
+        action.sa_flags = SA_NODEFER;
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
+static const char *crash_name(int number) {
+    switch (number) {
+    case SIGSEGV:
+    case SIGBUS:
+        return "touched memory that is not its own, or wrote to an input";
+    case SIGILL:
+        return "ran an instruction that this machine does not have";
+    case SIGFPE:
+        return "divided by zero";
+    case SIGALRM:
+        return "did not come to an end";
+    default:
+        return "aborted";
+    }
+}
+
+/* --- one run ---------------------------------------------------------------------------------------------------- */
+
+/* How a row is run. */
+typedef struct run_style {
+    int32_t parts;
+    bool at_end;   /* where the blocks lie between their guards */
+    bool in_place; /* the output lies on input 0 */
+    unsigned char junk;
+    const char *name;
+} run_style;
+
+typedef struct buffers {
+    guarded params, pointers, workspace;
+    guarded in[NNACL_MAX_INPUTS];
+    guarded out;
+} buffers;
+
+static size_t tensor_bytes(const nnacl_tensor *tensor) {
+    return (size_t)nnacl_element_count(tensor) * nnacl_dtype_size(tensor->dtype);
+}
+
+bool run_possible(const nnacl_kernel *row) {
+    return row->run != NULL && (row->isa & nnacl_isa_detect()) != 0;
+}
+
+/* Inputs as the row wants them: constants packed where it asks for it. Sealed, but for an input that is run in place.
+ */
+static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out,
+                   const run_style *style) {
+    const nnacl_op *op = c->op;
+    memset(b, 0, sizeof *b);
+    b->params = guarded_alloc(op->params_size, style->at_end);
+    memcpy(b->params.data, c->params.bytes, op->params_size);
+    guarded_seal(&b->params);
+    const void *plain[NNACL_MAX_INPUTS] = {NULL};
+    for (int32_t i = 0; i < c->n_in; i++) {
+        plain[i] = c->constant[i] ? c->data[i] : NULL;
+    }
+    b->pointers = guarded_alloc((size_t)c->n_in * sizeof(void *), true);
+    const void **pointers = (const void **)(void *)b->pointers.data;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        pointers[i] = NULL;
+        if (!c->data[i]) {
+            continue;
+        }
+        const size_t packed = c->constant[i] && op->packed_size ? op->packed_size(b->params.data, row, i) : 0;
+        b->in[i] = guarded_alloc(packed ? packed : tensor_bytes(&c->in[i]), style->at_end);
+        pointers[i] = b->in[i].data;
+        if (packed) {
+            op->pack(b->params.data, row, i, plain, b->in[i].data);
+        } else {
+            memcpy(b->in[i].data, c->data[i], b->in[i].size);
+        }
+        if (!(style->in_place && i == 0)) {
+            guarded_seal(&b->in[i]);
+        }
+    }
+    guarded_seal(&b->pointers);
+    if (!style->in_place) {
+        b->out = guarded_alloc(tensor_bytes(out), style->at_end);
+        memset(b->out.data, style->junk, b->out.size);
+    }
+    const size_t size = op->workspace ? op->workspace(b->params.data, row) : 0;
+    if (size > 0) {
+        b->workspace = guarded_alloc((size + 15) / 16 * 16, style->at_end);
+    }
+}
+
+static void tear_down(buffers *b, int32_t n_in) {
+    guarded_free(&b->params);
+    guarded_free(&b->pointers);
+    guarded_free(&b->workspace);
+    guarded_free(&b->out);
+    for (int32_t i = 0; i < n_in; i++) {
+        guarded_free(&b->in[i]);
+    }
+}
+
+static void call(const nnacl_kernel *row, const buffers *b, void *y, int32_t part, int32_t parts) {
+    const nnacl_ctx ctx = {b->workspace.data, b->workspace.size, part, parts};
+    void *const outputs[] = {y};
+    row->run(&ctx, b->params.data, (const void *const *)(const void *)b->pointers.data, outputs);
+}
+
+/* Runs all parts, the last one first, so that none can lean on another. NULL, or what went wrong; the result goes to
+ * `result`. */
+static const char *execute(const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out,
+                           const run_style *style, void *result) {
+    static buffers b; /* outlives a crash */
+    set_up(&b, c, row, out, style);
+    unsigned char *y = style->in_place ? b.in[0].data : b.out.data;
+    const int crash = sigsetjmp(after_crash, 1);
+    if (crash) {
+        alarm(0);
+        tear_down(&b, c->n_in);
+        return crash_name(crash);
+    }
+    inside_kernel = 1;
+    alarm(SECONDS_PER_RUN);
+    for (int32_t part = style->parts - 1; part >= 0; part--) {
+        if (b.workspace.data) {
+            memset(b.workspace.data, style->junk ^ part, b.workspace.size);
+        }
+        call(row, &b, y, part, style->parts);
+    }
+    alarm(0);
+    inside_kernel = 0;
+    bool intact = style->in_place || guarded_intact(&b.out);
+    intact = intact && (!b.workspace.data || guarded_intact(&b.workspace));
+    intact = intact && (!style->in_place || guarded_intact(&b.in[0]));
+    memcpy(result, y, tensor_bytes(out));
+    tear_down(&b, c->n_in);
+    return intact ? NULL : "wrote outside of its output or workspace";
+}
+
+/* --- comparison -------------------------------------------------------------------------------------------------- */
+
+static double value_at(const void *data, int32_t dtype, int64_t i) {
+    switch (dtype) {
+    case NNACL_F32:
+        return ((const float *)data)[i];
+    case NNACL_F64:
+        return ((const double *)data)[i];
+    case NNACL_S8:
+        return ((const int8_t *)data)[i];
+    case NNACL_S16:
+        return ((const int16_t *)data)[i];
+    case NNACL_S32:
+        return ((const int32_t *)data)[i];
+    case NNACL_S64:
+        return (double)((const int64_t *)data)[i];
+    case NNACL_F16:
+    case NNACL_U16:
+        return ((const uint16_t *)data)[i];
+    case NNACL_U32:
+        return ((const uint32_t *)data)[i];
+    case NNACL_U64:
+        return (double)((const uint64_t *)data)[i];
+    default:
+        return ((const uint8_t *)data)[i];
+    }
+}
+
+/* Index of the first element that differs, or -1. `exact`: bit for bit; else floats may differ by the tolerance. */
+static int64_t first_difference(const check_case *c, const nnacl_tensor *out, const void *a, const void *b,
+                                bool exact) {
+    const int64_t count = nnacl_element_count(out);
+    const size_t size = nnacl_dtype_size(out->dtype);
+    const bool is_float = out->dtype == NNACL_F32 || out->dtype == NNACL_F64;
+    double largest = 0.0;
+    for (int64_t i = 0; is_float && i < count; i++) {
+        const double magnitude = fabs(value_at(b, out->dtype, i));
+        largest = isfinite(magnitude) && magnitude > largest ? magnitude : largest;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (memcmp((const char *)a + (size_t)i * size, (const char *)b + (size_t)i * size, size) == 0) {
+            continue;
+        }
+        const double x = value_at(a, out->dtype, i);
+        const double y = value_at(b, out->dtype, i);
+        const bool both_nan = isnan(x) && isnan(y);
+        if (!is_float || (exact && !both_nan) || !(both_nan || fabs(x - y) <= c->absolute + c->relative * largest)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void report(const nnacl_kernel *row, const run_style *style, const char *where, const char *what) {
+    fprintf(stderr, "FAIL %s (%s, %d part%s): %s\n     %s\n", row->symbol, style->name, style->parts,
+            style->parts == 1 ? "" : "s", what, where);
+}
+
+static void report_difference(const nnacl_kernel *row, const run_style *style, const char *where,
+                              const nnacl_tensor *out, const void *got, const void *expected, int64_t i) {
+    char text[160];
+    snprintf(text, sizeof text, "element %lld of %lld is %.9g, expected %.9g", (long long)i,
+             (long long)nnacl_element_count(out), value_at(got, out->dtype, i), value_at(expected, out->dtype, i));
+    report(row, style, where, text);
+}
+
+/* --- benchmark --------------------------------------------------------------------------------------------------- */
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* Nanoseconds of one run: the best of several rounds. */
+static double measure(const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out) {
+    const run_style style = {.parts = 1};
+    buffers b;
+    set_up(&b, c, row, out, &style);
+    double best = INFINITY;
+    int32_t repeats = 1;
+    for (int32_t round = 0; round < 8; round++) {
+        const double start = now();
+        for (int32_t i = 0; i < repeats; i++) {
+            call(row, &b, b.out.data, 0, 1);
+        }
+        const double each = (now() - start) / repeats;
+        best = each < best ? each : best;
+        repeats = each * repeats < 4e6 ? repeats * 4 : repeats;
+    }
+    tear_down(&b, c->n_in);
+    return best;
+}
+
+/* --- a case ------------------------------------------------------------------------------------------------------ */
+
+static bool row_fits(const nnacl_kernel *row, const check_case *c) {
+    return strcmp(row->op, c->op->name) == 0 && (row->dtype == c->in[0].dtype || row->dtype == NNACL_ANY) &&
+           (!row->accepts || row->accepts(c->params.bytes));
+}
+
+/* The plainest row: the last one in C. */
+static const nnacl_kernel *reference_row(const check_case *c) {
+    const nnacl_kernel *found = NULL;
+    const nnacl_kernel *row;
+    for (int32_t i = 0; (row = nnacl_kernel_at(i)) != NULL; i++) {
+        if (row->isa == NNACL_ISA_C && row_fits(row, c)) {
+            found = row;
+        }
+    }
+    return found;
+}
+
+/* A plan half answers for rows of other machines too. */
+static void plan_foreign(const check_case *c, const nnacl_kernel *row) {
+    const void *plain[NNACL_MAX_INPUTS] = {NULL};
+    for (int32_t i = 0; i < c->n_in; i++) {
+        plain[i] = c->constant[i] ? c->data[i] : NULL;
+    }
+    if (c->op->workspace) {
+        (void)c->op->workspace(c->params.bytes, row);
+    }
+    for (int32_t i = 0; i < c->n_in && c->op->packed_size; i++) {
+        const size_t size = c->constant[i] ? c->op->packed_size(c->params.bytes, row, i) : 0;
+        if (size > 0) {
+            guarded block = guarded_alloc(size, true);
+            c->op->pack(c->params.bytes, row, i, plain, block.data);
+            guarded_free(&block);
+        }
+    }
+}
+
+/* Runs a row in several styles against the expected output. `loose`: do not compare floats. */
+static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_kernel *reference,
+                    const nnacl_tensor *out, const void *expected, void *result, const char *where, bool loose) {
+    const int32_t most = c->op->parts ? c->op->parts(c->params.bytes, row) : 1;
+    check_case dice = *c;
+    const bool may_alias = c->op->alias != NNACL_ALIAS_NONE && tensor_bytes(&c->in[0]) == tensor_bytes(out);
+    const bool at_end = check_chance(&dice, 50);
+    const run_style styles[] = {
+        {1, at_end, false, 0x5a, "whole"},
+        {most < 2 ? 1 : check_int(&dice, 2, most < 7 ? most : 7), !at_end, false, 0xc3, "split"},
+        {1, at_end, may_alias, 0x3c, "in place"},
+    };
+    const bool is_float = out->dtype == NNACL_F32 || out->dtype == NNACL_F64;
+    for (int32_t s = 0; s < (may_alias ? 3 : 2); s++) {
+        const char *message = execute(c, row, out, &styles[s], result);
+        if (message) {
+            report(row, &styles[s], where, message);
+            return false;
+        }
+        if (loose && is_float) {
+            continue;
+        }
+        const int64_t i = first_difference(c, out, result, expected, row == reference);
+        if (i >= 0) {
+            report_difference(row, &styles[s], where, out, result, expected, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run_rows(const check_case *c, const run_options *options, row_result *results, const char *where,
+                     const nnacl_tensor *out, bool spoilt) {
+    const nnacl_kernel *reference = reference_row(c);
+    if (!reference) {
+        if (!spoilt) {
+            fprintf(stderr, "FAIL %s: no row in C accepts the case\n     %s\n", c->op->name, where);
+        }
+        return spoilt;
+    }
+    void *expected = malloc(tensor_bytes(out) + 1);
+    void *result = malloc(tensor_bytes(out) + 1);
+    const run_style plain = {1, true, false, 0xff, "reference"};
+    const char *message = expected && result ? execute(c, reference, out, &plain, expected) : "no memory";
+    if (message) {
+        report(reference, &plain, where, message);
+        for (int32_t i = 0; nnacl_kernel_at(i); i++) {
+            results[i].failures += nnacl_kernel_at(i) == reference;
+        }
+    }
+    const nnacl_kernel *row;
+    for (int32_t i = 0; !message && (row = nnacl_kernel_at(i)) != NULL; i++) {
+        if (!row_fits(row, c) || !(row->isa & options->isa_mask)) {
+            continue;
+        }
+        if (!run_possible(row)) {
+            plan_foreign(c, row);
+            continue;
+        }
+        results[i].visits += !spoilt;
+        if (!try_row(c, row, reference, out, expected, result, where, spoilt)) {
+            results[i].failures++;
+        } else if (options->bench && !spoilt) {
+            results[i].nanoseconds = measure(c, row, out);
+        }
+    }
+    free(expected);
+    free(result);
+    return true;
+}
+
+bool run_case(const check_case *drawn, const run_options *options, row_result *results, const char *where) {
+    check_case c = *drawn;
+    nnacl_tensor out;
+    memset(&out, 0, sizeof out);
+    const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, &out, 1);
+    if (!message) {
+        message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, &out, 1);
+    }
+    if (message) {
+        fprintf(stderr, "FAIL %s: the plan half refuses the case: %s\n     %s\n", c.op->name, message, where);
+        return false;
+    }
+    return run_rows(&c, options, results, where, &out, false);
+}
+
+/* --- spoilt cases ------------------------------------------------------------------------------------------------- */
+
+static int32_t spoilt_value(check_case *c, int32_t old) {
+    static const int32_t values[] = {0,   1,   -1,    2,         3,         4,          7,          8,
+                                     9,   16,  31,    32,        127,       128,        -128,       -129,
+                                     255, 256, 65535, 65536,     1 << 20,   1 << 30,    -2,         62,
+                                     63,  -62, -63,   INT32_MAX, INT32_MIN, 0x7f800000, 0x7fc00000, 46341};
+    const int32_t count = (int32_t)(sizeof values / sizeof values[0]);
+    switch (check_int(c, 0, 3)) {
+    case 0:
+        return (int32_t)((uint32_t)old + 1u);
+    case 1:
+        return (int32_t)((uint32_t)old - 1u);
+    case 2:
+        return (int32_t)check_bits(c);
+    default:
+        return values[check_int(c, 0, count - 1)];
+    }
+}
+
+/* Changes one thing. Inputs keep their old data; redraw() makes new data for changed types. */
+static void spoil(check_case *c) {
+    const int32_t words = (int32_t)(c->op->params_size / 4);
+    const int32_t i = check_int(c, 0, c->n_in - 1);
+    nnacl_tensor *tensor = &c->in[i];
+    switch (check_int(c, 0, 9)) {
+    case 0:
+        tensor->dims[check_int(c, 0, NNACL_MAX_RANK - 1)] = spoilt_value(c, 1);
+        break;
+    case 1:
+        tensor->rank = check_int(c, -1, NNACL_MAX_RANK + 1);
+        break;
+    case 2:
+        tensor->dtype = check_int(c, -1, 12);
+        break;
+    case 3:
+        c->n_in = check_int(c, 0, c->n_in);
+        break;
+    default: {
+        const int32_t word = check_int(c, 0, words - 1);
+        c->params.words[word] = spoilt_value(c, c->params.words[word]);
+        break;
+    }
+    }
+}
+
+/* Gives every input data of its own: that of the drawn case where they still fit, sometimes with a value changed, else
+ * new ones. Returns false when an input is impossible or too large. */
+static bool redraw(check_case *c, const check_case *drawn) {
+    check_case fresh = *c;
+    fresh.n_in = 0;
+    size_t total = 0;
+    for (int32_t i = 0; i < c->n_in; i++) {
+        const nnacl_tensor *tensor = &c->in[i];
+        if (tensor->dtype == -1) {
+            check_absent(&fresh);
+            continue;
+        }
+        /* nnacl_check() sends impossible tensors back before it asks the op. */
+        if (nnacl_dtype_size(tensor->dtype) == 0 || nnacl_element_count(tensor) < 0) {
+            break;
+        }
+        const size_t bytes = tensor_bytes(tensor);
+        total += bytes;
+        if (total > 1 << 20) {
+            break;
+        }
+        unsigned char *data = check_input(&fresh, tensor->dtype, tensor->rank, tensor->dims);
+        if (drawn->data[i] && tensor->dtype == drawn->in[i].dtype && bytes == tensor_bytes(&drawn->in[i])) {
+            memcpy(data, drawn->data[i], bytes);
+            if (bytes >= 4 && check_chance(&fresh, 20)) {
+                const int32_t value = spoilt_value(&fresh, 0);
+                memcpy(data + (size_t)check_int(&fresh, 0, (int32_t)(bytes / 4) - 1) * 4, &value, 4);
+            }
+        }
+        if (drawn->constant[i]) {
+            check_mark_constant(&fresh);
+        }
+    }
+    const bool complete = fresh.n_in == c->n_in;
+    *c = fresh;
+    return complete;
+}
+
+bool run_spoilt(check_case *drawn, const run_options *options, row_result *results, const char *where) {
+    check_case c = *drawn;
+    const int32_t changes = check_int(&c, 1, 3);
+    for (int32_t i = 0; i < changes; i++) {
+        if (c.n_in > 0) {
+            spoil(&c);
+        }
+    }
+    drawn->random = c.random;
+    bool fine = true;
+    if (redraw(&c, drawn)) {
+        nnacl_tensor out;
+        memset(&out, 0, sizeof out);
+        const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, &out, 1);
+        if (!message) {
+            message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, &out, 1);
+            if (message) {
+                fprintf(stderr, "FAIL %s: nnacl_check refuses what resize made: %s\n     %s\n", c.op->name, message,
+                        where);
+                fine = false;
+            } else if (nnacl_element_count(&out) < 1 << 20 && (!c.op->macs || c.op->macs(c.params.bytes) < 1 << 26)) {
+                fine = run_rows(&c, options, results, where, &out, true);
+            }
+        }
+    }
+    case_free(&c);
+    return fine;
+}
+
+void case_free(check_case *c) {
+    for (int32_t i = 0; i < c->n_in; i++) {
+        free(c->data[i]);
+        c->data[i] = NULL;
+    }
+}

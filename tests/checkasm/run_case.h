@@ -1,0 +1,34 @@
+/* Running one case on rows of the kernel table. */
+#ifndef RUN_CASE_H
+#define RUN_CASE_H
+
+#include "checkasm.h"
+
+typedef struct run_options {
+    uint32_t isa_mask; /* rows outside of it are left alone; the `c` row is the reference all the same */
+    bool bench;
+} run_options;
+
+/* What is known of a row after some cases. */
+typedef struct row_result {
+    int32_t visits;
+    int32_t failures;
+    double nanoseconds; /* of the last benchmark */
+} row_result;
+
+/* Installs the handlers that turn a crash inside a kernel into a failure with its name. */
+void run_catch_crashes(void);
+
+/* Runs the case on every row of its op and type, compares, and counts in results[row index]. `where` names the case in
+ * messages. Returns false when something failed that belongs to no row: the plan half refused the case. */
+bool run_case(const check_case *c, const run_options *options, row_result *results, const char *where);
+
+/* Spoils the case at random. What the plan half still accepts must run within its memory, and every row must agree. */
+bool run_spoilt(check_case *c, const run_options *options, row_result *results, const char *where);
+
+/* The row can be run by this build on this machine. */
+bool run_possible(const nnacl_kernel *row);
+
+void case_free(check_case *c);
+
+#endif
