@@ -27,7 +27,7 @@ def _divide(a: Array, b: Array) -> Array:
         return np.divide(a, b)
     safe = np.where(b == 0, 1, b)
     quotient = np.abs(a) // np.abs(safe)
-    return np.where((a < 0) != (safe < 0), -quotient, quotient)
+    return np.where(b == 0, 0, np.where((a < 0) != (safe < 0), -quotient, quotient))
 
 
 def _modulo(a: Array, b: Array) -> Array:
@@ -222,8 +222,10 @@ def _compare(name: str) -> OpDef:
 
     def samples(rng: np.random.Generator) -> Sample:
         a_shape, b_shape = _broadcast_pair(rng)
-        dtypes = [dtype.numpy for dtype in _COMPARE_DTYPES]
-        dtype = np.dtype(np.bool_) if name.startswith("logical_") else dtypes[int(rng.integers(len(dtypes)))]
+        dtypes = (DType.b8,) if name.startswith("logical_") else _COMPARE_DTYPES
+        if name in ("equal", "not_equal"):
+            dtypes = (*dtypes, DType.b8)
+        dtype = dtypes[int(rng.integers(len(dtypes)))].numpy
         low = 0 if dtype.kind in "bu" else -2
         return Sample([rng.integers(low, 3, shape).astype(dtype) for shape in (a_shape, b_shape)], {})
 

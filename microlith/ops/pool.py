@@ -103,14 +103,16 @@ def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     counted = np.pad(
         np.ones((1, *x.shape[1:3], 1), np.int64), padding, constant_values=1 if attrs["count_include_pad"] else 0
     )
-    count = np.maximum(_pool_windows(counted, 0, attrs).sum(axis=(4, 5)), 1)
-    if integer:
-        half = count // 2
-        if attrs["halves_up"]:
-            return [_clamp((total + half) // count, attrs, x.dtype)]
-        magnitude = (np.abs(total) + half) // count
-        return [_clamp(np.sign(total) * magnitude, attrs, x.dtype)]
-    return [_clamp(total / count, attrs, x.dtype)]
+    inside = _pool_windows(counted, 0, attrs).sum(axis=(4, 5))
+    count = np.maximum(inside, 1)
+    if not integer:
+        return [_clamp(total / count, attrs, x.dtype)]
+    half = count // 2
+    if attrs["halves_up"]:
+        mean = (total + half) // count
+    else:
+        mean = np.sign(total) * ((np.abs(total) + half) // count)
+    return [_clamp(np.where(inside > 0, mean, attrs["x_zero"]), attrs, x.dtype)]
 
 
 def _samples(average: bool) -> Any:

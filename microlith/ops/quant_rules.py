@@ -207,7 +207,10 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         **output_range(node, contract),
     }
     pools = node.op == "reduce_mean" and len(shape) == 4 and axes == [1, 2] and node.attrs["keep_dims"]
-    if contract == "tflite-double" and pools:
+    if contract == "tflite-double" and node.op == "reduce_sum":
+        # LiteRT rounds the real sum once.
+        attrs |= {"rounding": numerics.SINGLE, **_factor("", float(x_scale) / float(y_scale))}
+    elif contract == "tflite-double" and pools:
         # The specialized kernel of LiteRT sums without the zero point, which it takes off the result instead. It takes
         # halves up in whole groups of 16 channels; the importer gives it these and the channels past them apart.
         elements = np.float32(count)
@@ -245,15 +248,17 @@ def materialize_dequantize(node: Node, contract: str) -> Materialized:
 
 
 def materialize_requantize(node: Node, contract: str) -> Materialized:
-    """For requantize."""
+    """For requantize. LiteRT takes halves up in whole groups of 16 elements; a smaller rest follows them here."""
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
+    shape = node.output.shape
+    is_vector = contract == "tflite-double" and math.prod(dim if isinstance(dim, int) else 16 for dim in shape) >= 16
     attrs = {
         "x_zero": x_zero,
         "y_zero": y_zero,
         **_factor("", float(x_scale) / float(y_scale)),
         "scale": float(x_scale / y_scale),
-        "rounding": numerics.CONTRACTS[contract],
+        "rounding": numerics.TFLITE_UP if is_vector else numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
     return attrs, {}
