@@ -12,7 +12,7 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import inliner
+from onnx import inliner, version_converter
 
 from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
@@ -50,7 +50,7 @@ def import_onnx(
     UnsupportedError with all nodes that cannot be converted.
     """
     path = Path(path)
-    model = _inlined(_load(path), path)
+    model = _modern(_inlined(_load(path), path), path)
     importer = _Importer(model, path, inputs or {})
     return importer.run(progress or (lambda done, total, text: None))
 
@@ -91,29 +91,44 @@ def _inlined(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
         raise ModelFormatError(f"its functions cannot be inlined: {_one_line(error)}", where=str(path)) from error
 
 
+def _modern(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+    """The model in an opset that the tables know; very old ones are brought up by onnx itself."""
+    opset = _opset(model)
+    newest = onnx.defs.onnx_opset_version()
+    if opset > newest:
+        raise ModelFormatError(
+            f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
+            where=str(path),
+            hint="convert it with onnx.version_converter, or update the package onnx",
+        )
+    if opset >= OLDEST_OPSET:
+        return model
+    try:
+        return version_converter.convert_version(model, OLDEST_OPSET)
+    except Exception as error:  # a C++ exception of the onnx package
+        raise ModelFormatError(
+            f"it uses opset {opset}, and onnx cannot bring it to {OLDEST_OPSET}: {_one_line(error)}",
+            where=str(path),
+            hint="export it again with a newer opset",
+        ) from error
+
+
+def _opset(model: onnx.ModelProto) -> int:
+    versions = [item.version for item in model.opset_import if item.domain in DEFAULT_DOMAIN]
+    used = any(node.domain in DEFAULT_DOMAIN for node in model.graph.node)
+    return max(versions, default=1 if used else onnx.defs.onnx_opset_version())
+
+
 class _Importer:
     def __init__(self, model: onnx.ModelProto, path: Path, given: Mapping[str, Sequence[int]]) -> None:
         self.proto = model.graph
         self.path = path
         self.given = given
-        self.opset = self._opset(model)
+        self.opset = _opset(model)
         self.graph = Graph(name=model.graph.name or path.stem, contract="float-even")
         self.scope: dict[str, Entry] = {}
         self.builder = Builder(self.graph)
         self.rejected: list[Unsupported] = []
-
-    def _opset(self, model: onnx.ModelProto) -> int:
-        newest = onnx.defs.onnx_opset_version()
-        versions = [item.version for item in model.opset_import if item.domain in DEFAULT_DOMAIN]
-        used = any(node.domain in DEFAULT_DOMAIN for node in model.graph.node)
-        opset = max(versions, default=1 if used else newest)
-        if not OLDEST_OPSET <= opset <= newest:
-            raise ModelFormatError(
-                f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
-                where=str(self.path),
-                hint="convert it with onnx.version_converter, or export it again",
-            )
-        return opset
 
     def fail(self, what: str, hint: str = "") -> ModelFormatError:
         return ModelFormatError(what, where=str(self.path), hint=hint)
@@ -265,21 +280,26 @@ class _Importer:
         if any(isinstance(entry, Poison) for entry in node.entries):
             return self._poisoned(node, row)
         if node.op == "Shape":
-            return [shape_of(node)]
+            return self._sizes([shape_of(node)])
         if node.op == "Size":
-            return [size_of(node)]
-        if (sizes := compute_sizes(node)) is not None:
-            return sizes
+            return self._sizes([size_of(node)])
         if (arrays := compute(node)) is not None:
             return [self.builder.computed(array) for array in arrays]
+        if (sizes := compute_sizes(node)) is not None:
+            return self._sizes(sizes)
         if row is None:
             raise Reject(*_why_unknown(node))
         result = row(self.builder, node)
+        node.check_all_read()
         results = [result] if isinstance(result, Value) else list(result)
         for index in range(len(results), len(node.output_names)):
             if node.wants(index):
                 raise Reject(f"output {index} is not supported")
         return results
+
+    def _sizes(self, results: Sequence[Sizes]) -> Sequence[Entry]:
+        """Sizes that are all known are constants like any other."""
+        return [item if (known := item.known()) is None else self.builder.computed(known) for item in results]
 
     def _poisoned(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
         """A node behind a rejected one: it is reported too when its operator is not known at all."""
@@ -303,7 +323,11 @@ class _Importer:
             if not isinstance(entry, Value):
                 self.rejected.append(Unsupported(info.name, "output", "it is a size that is known only at run time"))
                 continue
-            declared = _declared_dtype(info)
+            try:
+                declared = _dtype(info.type.tensor_type.elem_type)
+            except Reject as error:
+                self.rejected.append(Unsupported(info.name, "output", error.reason, error.hint))
+                continue
             if declared in NARROWED and entry.dtype is DType.f32:
                 entry = self.builder.cast(entry, declared)
             elif entry.producer is None or any(entry is output for output in self.graph.outputs):
@@ -317,6 +341,8 @@ NARROWED = (DType.f16, DType.f64)
 
 
 def _dtype(data_type: int) -> DType:
+    if data_type == onnx.TensorProto.BFLOAT16:
+        raise Reject("element type BFLOAT16 is not supported at inputs and outputs", "export the model in float32")
     exact: dict[int, DType] = {onnx.TensorProto.FLOAT16: DType.f16, onnx.TensorProto.DOUBLE: DType.f64}
     return exact.get(data_type) or onnx_data.dtype_of(data_type)
 
@@ -337,13 +363,6 @@ def _sorted(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.N
             return ordered + rest
         waiting = rest
     return ordered
-
-
-def _declared_dtype(info: onnx.ValueInfoProto) -> DType | None:
-    try:
-        return _dtype(info.type.tensor_type.elem_type)
-    except Reject:
-        return None
 
 
 def _shape(dims: Sequence[Dim]) -> str:

@@ -22,6 +22,9 @@ def dropout(g: Builder, node: OnnxNode) -> Value:
     """Dropout in inference."""
     if node.wants(1):
         raise Reject("output 'mask' is not supported")
+    training = node.optional_array(2, "input 'training_mode'")
+    if training is not None and training.any():
+        raise Reject("training mode is not supported", "export the model in evaluation mode")
     return node.value(0)
 
 
@@ -363,13 +366,16 @@ def depth_to_space(g: Builder, node: OnnxNode) -> Value:
 
 
 def space_to_depth(g: Builder, node: OnnxNode) -> Value:
-    """SpaceToDepth."""
+    """SpaceToDepth in the modes DCR and CRD."""
     x, block, channels, height, width = _blocks(node)
     batch = x.shape[0]
     if height % block or width % block:
         raise Reject(f"an input of shape {x.shape} does not divide into blocks of {block}")
     y = g.reshape(x, (batch, channels, height // block, block, width // block, block))
-    y = g.transpose(y, (0, 3, 5, 1, 2, 4))
+    mode = node.text("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        raise Reject(f"attribute 'mode' is '{mode}'")
+    y = g.transpose(y, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return g.reshape(y, (batch, channels * block * block, height // block, width // block))
 
 

@@ -15,11 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, numpy_helper
+from onnx import AttributeProto, helper, numpy_helper
 
 from ...dtypes import DType
 from ...ir import Dim, Graph, Quant, TensorType, Value
 from ..passes.fold_constants import folded_output
+
+
+WITHOUT_EFFECT = frozenset(
+    ("momentum", "ratio", "seed", "saturate", "stash_type", "storage_order", "is_test", "consumed_inputs", "epsilon")
+)
+"""Attributes that do not change the result of inference where a row leaves them unread."""
 
 
 class Reject(Exception):
@@ -35,7 +41,7 @@ FIX_SIZES = "give all input sizes, for example --input x:1,3,224,224"
 
 @dataclass(frozen=True)
 class Sizes:
-    """An integer tensor made of sizes: each element an int, a symbol, or None for a size that has no name."""
+    """A small tensor made of sizes: each element a number, a symbol, or None for a size that has no name."""
 
     elements: np.ndarray
     """dtype object."""
@@ -45,10 +51,10 @@ class Sizes:
         return tuple(self.elements.reshape(-1).tolist())
 
     def known(self) -> np.ndarray | None:
-        """As int64 when every element is a number, else None."""
-        if all(isinstance(element, int) for element in self.dims):
-            return self.elements.astype(np.int64)
-        return None
+        """As int64 (or float32 after a cast) when every element is a number, else None."""
+        if not all(isinstance(element, int | float) for element in self.dims):
+            return None
+        return self.elements.astype(np.float32 if any(isinstance(e, float) for e in self.dims) else np.int64)
 
 
 class Poison:
@@ -69,6 +75,7 @@ class OnnxNode:
         self.entries = list(inputs)
         self.output_names = list(proto.output)
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+        self._read: set[str] = set()
 
     def has(self, index: int) -> bool:
         """Whether input ``index`` is given."""
@@ -119,6 +126,7 @@ class OnnxNode:
         return entry.dims if isinstance(entry, Sizes) else tuple(self.vector(index, what))
 
     def _attribute(self, name: str, kind: int) -> AttributeProto | None:
+        self._read.add(name)
         attribute = self._attributes.get(name)
         if attribute is not None and attribute.type != kind:
             raise Reject(f"attribute '{name}' has the wrong type, expected {AttributeProto.AttributeType.Name(kind)}")
@@ -149,7 +157,20 @@ class OnnxNode:
         return None if attribute is None else array_of(attribute.t)
 
     def attribute_names(self) -> list[str]:
+        """Names of all attributes that are given; they count as read."""
+        self._read.update(self._attributes)
         return list(self._attributes)
+
+    def check_all_read(self) -> None:
+        """``Reject`` when the row has left out an attribute that has a say in the result."""
+        for name in self._attributes.keys() - self._read - WITHOUT_EFFECT:
+            try:
+                default = onnx.defs.get_schema(self.op, self.opset, "").attributes[name].default_value
+            except (KeyError, onnx.defs.SchemaError):
+                default = None
+            given = self._attributes[name]
+            if default is None or helper.get_attribute_value(given) != helper.get_attribute_value(default):
+                raise Reject(f"attribute '{name}' is not supported")
 
 
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:
@@ -258,6 +279,8 @@ class Builder:
         """``x`` with the given sizes, of which symbols and at most one None are settled from the sizes of ``x``."""
         if tuple(shape) == x.shape:
             return x
+        if 0 in shape:
+            raise Reject(f"the new shape {tuple(shape)} is empty")
         wanted: list[int] = []
         for index, dim in enumerate(shape):
             if isinstance(dim, int):

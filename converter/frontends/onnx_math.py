@@ -25,7 +25,7 @@ def _binary(op: str) -> Row:
     """An operator of two tensors that broadcast."""
 
     def row(g: Builder, node: OnnxNode) -> Value:
-        return g.add(op, [node.value(0), node.value(1)])
+        return arithmetic(g, op, node.value(0), node.value(1))
 
     row.__doc__ = f"{op} of two tensors that broadcast."
     return row
@@ -46,8 +46,20 @@ def _chain(g: Builder, op: str, values: Sequence[Value]) -> Value:
         raise Reject("has no inputs")
     result = values[0]
     for value in values[1:]:
-        result = g.add(op, [result, value])
+        result = arithmetic(g, op, result, value)
     return result
+
+
+WIDER = {DType.s8: DType.s32, DType.s16: DType.s32, DType.u8: DType.s32, DType.u16: DType.s32, DType.u32: DType.s64}
+"""Integers without kernels of their own, and those that hold them."""
+
+
+def arithmetic(g: Builder, op: str, a: Value, b: Value) -> Value:
+    """A binary op; narrow integers are computed in wider ones and cut off, as they wrap around in ONNX."""
+    wide = WIDER.get(a.dtype)
+    if wide is None or a.dtype is not b.dtype:
+        return g.add(op, [a, b])
+    return g.cast(g.add(op, [g.cast(a, wide), g.cast(b, wide)]), a.dtype)
 
 
 def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
@@ -58,11 +70,6 @@ def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
 
     row.__doc__ = f"{op} with {', '.join(defaults)}."
     return row
-
-
-def div(g: Builder, node: OnnxNode) -> Value:
-    """Div; by a constant it is a multiplication where that is exact, otherwise a division."""
-    return g.add("div", [node.value(0), node.value(1)])
 
 
 def mean(g: Builder, node: OnnxNode) -> Value:
@@ -241,7 +248,7 @@ _UNARY: Mapping[str, str] = {
     "Tanh": "tanh",
 }
 
-_BINARY: Mapping[str, str] = {"Add": "add", "Mul": "mul", "PRelu": "prelu", "Sub": "sub"}
+_BINARY: Mapping[str, str] = {"Add": "add", "Div": "div", "Mul": "mul", "PRelu": "prelu", "Sub": "sub"}
 
 _VARIADIC: Mapping[str, str] = {"Max": "max", "Min": "min", "Sum": "add"}
 
@@ -252,7 +259,6 @@ ROWS: dict[str, Row] = {
     "Celu": celu,
     "Clip": clip,
     "Cosh": cosh,
-    "Div": div,
     "Elu": _scaled("elu", {"alpha": 1.0}),
     "Gelu": gelu,
     "HardSigmoid": _scaled("hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),

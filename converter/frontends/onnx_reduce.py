@@ -160,7 +160,8 @@ def lp_normalization(g: Builder, node: OnnxNode) -> Value:
     if p not in (1, 2):
         raise Reject(f"attribute 'p' is {p}, expected 1 or 2")
     norm = reduced(g, "reduce_sum", g.add("abs" if p == 1 else "square", [x]), [axis])
-    return g.add("div", [x, norm if p == 1 else g.add("sqrt", [norm])])
+    norm = norm if p == 1 else g.add("sqrt", [norm])
+    return g.add("div", [x, g.add("max", [norm, g.const(np.float32(1e-38), "tiny")])])
 
 
 def local_response_normalization(g: Builder, node: OnnxNode) -> Value:

@@ -240,8 +240,11 @@ def _reshape(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
 
 
 def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
-    integer = node.integer("to", 0) in (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
-    items = [int(item) if integer and isinstance(item, float) else item for item in arrays[0].reshape(-1).tolist()]
+    target = node.integer("to", 0)
+    kind: Any = {onnx.TensorProto.FLOAT: float, onnx.TensorProto.INT64: int, onnx.TensorProto.INT32: int}.get(target)
+    if kind is None:
+        raise Reject("it casts a size that is known only at run time", FIX_SIZES)
+    items = [kind(item) if isinstance(item, int | float) else item for item in arrays[0].reshape(-1).tolist()]
     return [_objects(items, arrays[0].shape)]
 
 
