@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from microlith.dtypes import DType
-from microlith.ir import Value
+from microlith.ir import Quant, Value
 
 from .tflite_graph import Reject, Row, TfliteNode, fused_clamp, is_shifted, require
 
@@ -126,7 +126,8 @@ def depthwise_conv_2d(node: TfliteNode) -> Value:
     # The same sums as a convolution with as many groups as channels, whose filters are O, H, W, 1.
     data = np.ascontiguousarray(node.array(1, "weights").transpose(3, 1, 2, 0))
     assert weights.quant is not None
-    grouped = node.const(data, weights.quant, suffix="weights")
+    axis = None if weights.quant.axis is None else 0
+    grouped = node.const(data, Quant(weights.quant.scale, weights.quant.zero_point, axis), suffix="weights")
     attrs["asymmetric"] = 1
     return _dynamic(node, "conv2d_dynamic", x, grouped, bias, attrs, filters[3])
 
