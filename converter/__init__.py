@@ -92,3 +92,10 @@ def _check_static(path: Path, graph: Graph, inputs: Mapping[str, Sequence[int]])
                 f"input '{name}' cannot have the shape {list(shape)}: the model says {list(shapes[name])}",
                 where=str(path),
             )
+
+
+def supported_operators() -> dict[str, list[str]]:
+    """The operators that each frontend knows, by format, in alphabetical order."""
+    from .frontends import onnx, tflite
+
+    return {"ONNX": sorted(onnx.ROWS), "TFLite": sorted(tflite.ROWS)}
