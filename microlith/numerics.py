@@ -118,7 +118,9 @@ def round_half_away(value: ArrayLike) -> np.ndarray:
     """To the nearest whole number, ties away from zero, in the float type given."""
     value = np.asarray(value)
     whole = np.trunc(value)
-    return np.where(np.abs(value - whole) >= 0.5, whole + np.sign(value), whole).astype(value.dtype)
+    with np.errstate(invalid="ignore"):
+        rest = value - whole
+    return np.where(np.abs(rest) >= 0.5, whole + np.sign(value), whole).astype(value.dtype)
 
 
 def round_to_integer(value: ArrayLike, rounding: int) -> np.ndarray:

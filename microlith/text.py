@@ -85,7 +85,7 @@ def _plain(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_plain(item) for item in value) + "]"
     if isinstance(value, (float, np.floating)):
-        return f"{float(np.float32(value)):.9g}" if float(np.float32(value)) != round(value, 6) else f"{value:g}"
+        return str(np.float32(value)).removesuffix(".0")
     return str(value)
 
 
