@@ -23,7 +23,7 @@ from .passes import (
     remove_identities,
     remove_quantize_pairs,
 )
-from .passes.names import make_names_unique
+from .passes.unique_names import make_names_unique
 
 Observer = Callable[[PassRecord, Graph], None]
 
