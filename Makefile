@@ -44,7 +44,7 @@ lint: $(VENV)/.installed-dev
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/clang-format --dry-run -Werror $(C_FILES)
 	rm -rf build/types && mkdir -p build/types/microlith
-	ln -s $(CURDIR)/microlith/* $(foreach part,converter runtime codegen nnacl_kernels trainer,$(CURDIR)/$(part)) \
+	ln -s $(CURDIR)/microlith/* $(addprefix $(CURDIR)/,$(wildcard converter runtime codegen nnacl_kernels trainer)) \
 	    build/types/microlith/
 	MYPYPATH=build/types $(VENV)/bin/mypy
 
