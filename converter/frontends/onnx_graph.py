@@ -21,7 +21,6 @@ from ...dtypes import DType
 from ...ir import Dim, Graph, Quant, TensorType, Value
 from ..passes.fold_constants import folded_output
 
-
 WITHOUT_EFFECT = frozenset(
     ("momentum", "ratio", "seed", "saturate", "stash_type", "storage_order", "is_test", "consumed_inputs", "epsilon")
 )

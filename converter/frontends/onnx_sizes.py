@@ -240,8 +240,8 @@ def _reshape(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
 
 
 def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
-    target = node.integer("to", 0)
-    kind: Any = {onnx.TensorProto.FLOAT: float, onnx.TensorProto.INT64: int, onnx.TensorProto.INT32: int}.get(target)
+    kinds: dict[int, Any] = {onnx.TensorProto.FLOAT: float, onnx.TensorProto.INT64: int, onnx.TensorProto.INT32: int}
+    kind = kinds.get(node.integer("to", 0))
     if kind is None:
         raise Reject("it casts a size that is known only at run time", FIX_SIZES)
     items = [kind(item) if isinstance(item, int | float) else item for item in arrays[0].reshape(-1).tolist()]

@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Dim, Graph, Node, Value
-
-
-def is_output(graph: Graph, value: Value) -> bool:
-    """Whether a value is an output of the graph."""
-    return any(value is output for output in graph.outputs)
-
-
-def sole_user(graph: Graph, value: Value) -> Node | None:
-    """The node that alone uses a value, once, when the value is no graph output."""
-    return value.uses[0][0] if len(value.uses) == 1 and not is_output(graph, value) else None
+from ...rewrite import is_output
 
 
 def can_substitute(graph: Graph, old: Value, new: Value) -> bool:
@@ -60,18 +51,6 @@ def reshape_to(x: Value, shape: Sequence[Dim]) -> tuple[int, ...] | None:
         for axis, dim in enumerate(shape)
     ]
     return tuple(wanted) if wanted.count(-1) <= 1 else None
-
-
-def given_attrs(node: Node, **changes: Any) -> dict[str, Any]:
-    """The attributes of a node with some of them changed."""
-    return {**node.attrs, **changes}
-
-
-def scalar(value: Value | None) -> float | None:
-    """The number in a float constant of one element, else None."""
-    if value is None or value.data is None or value.data.size != 1 or value.data.dtype.kind != "f":
-        return None
-    return float(value.data.reshape(()))
 
 
 def is_float(node: Node) -> bool:

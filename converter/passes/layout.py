@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...ir import Dim, Graph, Node, Quant, Value
-from .edits import is_output, rebuild, sole_user, substitute
+from ...rewrite import is_output, only_user
+from .edits import rebuild, substitute
 from .layout_rules import BROADCASTING, ELEMENTWISE, RULES, Moved, Perm, compose, inverse, swap_reshape
 
 MAX_SWEEPS = 20
@@ -101,7 +102,7 @@ def _pays(graph: Graph, node: Node, data: Sequence[int], perm: Perm, moved: Move
     for value in {id(v): v for v in (node.inputs[index] for index in data) if v is not None}.values():
         source = _source(value)
         if source is not None and _perm(source) == perm:
-            saved += _bytes(value) if sole_user(graph, value) is node else 0
+            saved += _bytes(value) if only_user(graph, value) is node else 0
         elif not value.is_constant and not _is_free(value.shape, perm):
             spent += _bytes(value)
     if spent == 0:
@@ -176,7 +177,7 @@ def _lift_through_reshape(graph: Graph, node: Node) -> bool:
     reshape = node.input(0).producer
     if reshape is None or reshape.op != "reshape" or _source(reshape.input(0)) is None:
         return False
-    if sole_user(graph, reshape.output) is not node or not node.output.type.is_static:
+    if only_user(graph, reshape.output) is not node or not node.output.type.is_static:
         return False
     before, after = reshape.input(0), node.output
     swapped = swap_reshape(reshape.output.shape, before.shape, inverse(_perm(node)))
@@ -218,7 +219,7 @@ def _absorb_into_columns(graph: Graph, node: Node) -> bool:
     if reshape is None or reshape.op != "reshape" or weights.data is None:
         return False
     source = _source(reshape.input(0))
-    if source is None or sole_user(graph, reshape.output) is not node or len(reshape.output.shape) != 2:
+    if source is None or only_user(graph, reshape.output) is not node or len(reshape.output.shape) != 2:
         return False
     perm, shape = _perm(source), reshape.input(0).shape
     inner = [dim for dim in shape[1:] if isinstance(dim, int)]
@@ -240,7 +241,7 @@ def _absorb_into_columns(graph: Graph, node: Node) -> bool:
 def _share(graph: Graph, node: Node) -> bool:
     """A transpose left behind an elementwise op goes in front of it when the op's input is transposed alike anyway."""
     inner = node.input(0).producer
-    if inner is None or inner.op not in ELEMENTWISE or sole_user(graph, node.input(0)) is not node:
+    if inner is None or inner.op not in ELEMENTWISE or only_user(graph, node.input(0)) is not node:
         return False
     for twin in inner.input(0).users:
         if twin.op == "transpose" and _perm(twin) == _perm(node) and graph.nodes.index(twin) < graph.nodes.index(node):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import Graph, Node, Value
-from .edits import is_output, substitute
+from ...rewrite import is_output
+from .edits import substitute
 
 
 def run(graph: Graph) -> bool:
