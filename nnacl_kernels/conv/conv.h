@@ -34,6 +34,11 @@ typedef struct nnacl_conv2d_params {
     int32_t has_bias;
 } nnacl_conv2d_params;
 
+/* For kernels that compute many output channels at a time: there are many in a group. */
+bool nnacl_conv2d_accepts_panels(const void *params);
+/* For kernels of depthwise_conv2d with one output channel for each input channel. */
+bool nnacl_depthwise_accepts_plain(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

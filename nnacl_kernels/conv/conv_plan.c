@@ -1,5 +1,6 @@
 #include "conv/conv.h"
 
+#include "common/panels.h"
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 
@@ -93,6 +94,58 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     return p->batch > 0 ? p->batch * p->out_h : 1;
 }
 
+/* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
+#define AVX2_POSITIONS 6
+
+static size_t window_size(const nnacl_conv2d_params *p) {
+    return (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups);
+}
+
+static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_conv2d_params *p = params;
+    if (kernel->isa != NNACL_ISA_AVX2) {
+        return 0;
+    }
+    return kernel->dtype == NNACL_F32 ? AVX2_POSITIONS * window_size(p) * sizeof(float)
+                                      : AVX2_POSITIONS * (window_size(p) + window_size(p) % 2) * sizeof(int16_t);
+}
+
+static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv2d_params *p = params;
+    if (kernel->isa != NNACL_ISA_AVX2 || index != 1) {
+        return 0;
+    }
+    const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    return (size_t)p->groups *
+           (kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(columns, depth) : nnacl_panels_s8_size(columns, depth));
+}
+
+static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                        void *packed) {
+    const nnacl_conv2d_params *p = params;
+    const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    for (int32_t group = 0; group < p->groups; group++) {
+        const ptrdiff_t first = (ptrdiff_t)group * columns * depth;
+        if (kernel->dtype == NNACL_F32) {
+            const size_t size = nnacl_panels_f32_size(columns, depth) / sizeof(float);
+            nnacl_pack_panels_f32((const float *)in[index] + first, columns, depth, (float *)packed + group * size);
+        } else {
+            const size_t size = nnacl_panels_s8_size(columns, depth);
+            nnacl_pack_panels_s8((const int8_t *)in[index] + first, columns, depth, (int8_t *)packed + group * size);
+        }
+    }
+}
+
+bool nnacl_conv2d_accepts_panels(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->groups == 1 || p->out_c / p->groups >= 8;
+}
+
+bool nnacl_depthwise_accepts_plain(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->out_c == p->in_c;
+}
+
 static int64_t conv_macs(const void *params) {
     const nnacl_conv2d_params *p = params;
     return (int64_t)p->batch * p->out_h * p->out_w * p->out_c * p->kernel_h * p->kernel_w * (p->in_c / p->groups);
@@ -105,6 +158,9 @@ const nnacl_op nnacl_conv2d_op = {
     .params_size = sizeof(nnacl_conv2d_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = conv2d_resize,
+    .workspace = conv2d_workspace,
+    .packed_size = conv2d_packed_size,
+    .pack = conv2d_pack,
     .parts = conv_parts,
     .macs = conv_macs,
 };

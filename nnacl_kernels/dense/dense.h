@@ -39,6 +39,9 @@ typedef struct nnacl_matmul_params {
     int32_t a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
 } nnacl_matmul_params;
 
+/* For kernels that read the rows of a as they lie. */
+bool nnacl_matmul_accepts_rows(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,3 +1,4 @@
+#include "common/panels.h"
 #include "common/plan_check.h"
 #include "dense/dense.h"
 #include "nnacl_kernels.h"
@@ -37,10 +38,26 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), p->units, p->rounding);
 }
 
-static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
+/* The AVX2 kernel of f32 reads the weights in panels. */
+static bool has_panels(const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_AVX2 && kernel->dtype == NNACL_F32;
+}
+
+static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_dense_params *p = params;
+    return has_panels(kernel) && index == 1 ? nnacl_panels_f32_size(p->units, p->depth) : 0;
+}
+
+static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                       void *packed) {
     const nnacl_dense_params *p = params;
     (void)kernel;
-    return p->units;
+    nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
+}
+
+static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_dense_params *p = params;
+    return has_panels(kernel) ? nnacl_panel_count(p->units, NNACL_PANEL_F32) : p->units;
 }
 
 static int64_t dense_macs(const void *params) {
@@ -55,6 +72,8 @@ const nnacl_op nnacl_dense_op = {
     .params_size = sizeof(nnacl_dense_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = dense_resize,
+    .packed_size = dense_packed_size,
+    .pack = dense_pack,
     .parts = dense_parts,
     .macs = dense_macs,
 };
@@ -119,6 +138,17 @@ static int32_t matmul_rows(const nnacl_matmul_params *p) {
     return rows;
 }
 
+/* One panel of b. */
+static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_matmul_params *p = params;
+    return kernel->isa == NNACL_ISA_AVX2 ? (size_t)p->k * NNACL_PANEL_F32 * sizeof(float) : 0;
+}
+
+bool nnacl_matmul_accepts_rows(const void *params) {
+    const nnacl_matmul_params *p = params;
+    return p->transpose_a == 0;
+}
+
 static int32_t matmul_parts(const void *params, const nnacl_kernel *kernel) {
     const int32_t rows = matmul_rows(params);
     (void)kernel;
@@ -137,6 +167,7 @@ const nnacl_op nnacl_matmul_op = {
     .params_size = sizeof(nnacl_matmul_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = matmul_resize,
+    .workspace = matmul_workspace,
     .parts = matmul_parts,
     .macs = matmul_macs,
 };
