@@ -183,7 +183,15 @@ _TARGETS = (
     _cortex_m("cortex-m4", "Cortex-M4F", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), _mps2("mps2-an386")),
     _cortex_m("cortex-m7", "Cortex-M7", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-d16"), _mps2("mps2-an500")),
     _cortex_m("cortex-m33", "Cortex-M33", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), _AN505),
-    _cortex_m("cortex-m55", "Cortex-M55", ("mve", "dsp", "c"), ("-mfloat-abi=hard", "-mfpu=auto"), _AN547, 16),
+    # MVE flushes denormal floats to zero, which plain C must not do: its loops stay scalar.
+    _cortex_m(
+        "cortex-m55",
+        "Cortex-M55",
+        ("mve", "dsp", "c"),
+        ("-mfloat-abi=hard", "-mfpu=auto", "-fno-tree-vectorize"),
+        _AN547,
+        16,
+    ),
 )
 _BY_NAME = {target.name: target for target in _TARGETS}
 

@@ -117,7 +117,7 @@ def test_equal_constants_stand_once(tmp_path: Path) -> None:
 
 
 def test_strange_names_become_unique_identifiers(tmp_path: Path) -> None:
-    graph = Graph("2nd model: \U0001f600 */ \"x\" \\ ??/")
+    graph = Graph('2nd model: \U0001f600 */ "x" \\ ??/')
     names = ["in:0", "in/0", "in 0 count", "while", "*/ int evil; /*", "\u00e9t\u00e9", ""]
     inputs = [Value(name, TensorType(DType.f32, (2,))) for name in names]
     graph.inputs = list(inputs)
