@@ -21,6 +21,9 @@ TYPES: dict[str, int] = {
     "bool": tflite.TensorType.BOOL,
 }
 
+VERSIONS: dict[str, int] = {"BROADCAST_TO": 2}
+"""Operators whose first version LiteRT no longer has."""
+
 
 @dataclass
 class TensorSpec:
@@ -169,7 +172,7 @@ class TfliteBuilder:
         tflite.OperatorCodeAddDeprecatedBuiltinCode(fb, min(number, 127))
         if text is not None:
             tflite.OperatorCodeAddCustomCode(fb, text)
-        tflite.OperatorCodeAddVersion(fb, 1)
+        tflite.OperatorCodeAddVersion(fb, VERSIONS.get(name, 1))
         tflite.OperatorCodeAddBuiltinCode(fb, number)
         return int(tflite.OperatorCodeEnd(fb))
 

@@ -207,7 +207,7 @@ class TfliteNode:
         scratch = Graph()
         node = scratch.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.name, quant=quant)
         output = node.output
-        output.name = f"{self.label}/{op}"
+        output.name = self.builder.unique(f"{self.label}/{op}")
         if all(value is None or value.is_constant for value in inputs) and not _needs_materializing(output, inputs):
             self.builder.fold_budget -= output.type.nbytes
             folded = folded_output(node) if self.builder.fold_budget >= 0 else None

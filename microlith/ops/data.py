@@ -27,8 +27,10 @@ from .shape_rules import (
 Attrs = Mapping[str, Any]
 Arrays = Sequence[np.ndarray]
 
-MODE_CONSTANT, MODE_REFLECT, MODE_EDGE = 0, 1, 2
+MODE_CONSTANT, MODE_REFLECT, MODE_EDGE, MODE_SYMMETRIC = 0, 1, 2, 3
 """Values of the attribute ``mode`` of pad."""
+_PAD_MODES = {MODE_CONSTANT: "constant", MODE_REFLECT: "reflect", MODE_EDGE: "edge", MODE_SYMMETRIC: "symmetric"}
+"""Their names in NumPy."""
 
 _SAME = QuantRule("same")
 _SAMPLE_DTYPES = (np.float32, np.int8, np.int16, np.int32, np.int64, np.bool_)
@@ -196,18 +198,16 @@ def _infer_pad(node: Node) -> list[TensorType]:
     x, rank = node.input(0), len(node.input(0).shape)
     before, after, mode = tuple(node.attrs["before"]), tuple(node.attrs["after"]), node.attrs["mode"]
     require(node, len(before) == len(after) == rank, f"before and after need {rank} entries")
-    require(node, mode in (MODE_CONSTANT, MODE_REFLECT, MODE_EDGE), f"mode {mode} is unknown")
+    require(node, mode in _PAD_MODES, f"mode {mode} is unknown")
     value = node.optional_input(1)
     if value is not None:
         require_dtype(node, value, x.dtype)
         require(node, multiply_dims(value.shape) == 1, "the value must be one element")
     for index, dim in enumerate(x.shape):
         require(node, before[index] >= 0 and after[index] >= 0, "padding must not be negative; slice does that")
-        if mode == MODE_REFLECT and isinstance(dim, int):
-            widest = max(before[index], after[index])
-            require(
-                node, widest < dim or widest == 0, f"dimension {index}: a reflection of {widest} needs more than {dim}"
-            )
+        if mode in (MODE_REFLECT, MODE_SYMMETRIC) and isinstance(dim, int):
+            widest, limit = max(before[index], after[index]), dim - (mode == MODE_REFLECT)
+            require(node, widest <= max(limit, 0), f"dimension {index}: a reflection of {widest} needs more than {dim}")
         if mode == MODE_EDGE and dim == 0:
             require(node, before[index] == after[index] == 0, f"dimension {index} is empty and has no edge")
     return [TensorType(x.dtype, tuple(add_dims(d, b + a) for d, b, a in zip(x.shape, before, after, strict=True)))]
@@ -220,13 +220,13 @@ def _reference_pad(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np
     if attrs["mode"] == MODE_CONSTANT:
         filler = x.dtype.type(0) if value is None else value.reshape(-1)[0]
         return [np.pad(x, widths, constant_values=filler) if x.ndim else x]
-    return [np.pad(x, widths, mode="reflect" if attrs["mode"] == MODE_REFLECT else "edge")]
+    return [np.pad(x, widths, mode=_PAD_MODES[attrs["mode"]])]  # type: ignore[call-overload]
 
 
 def _sample_pad(rng: np.random.Generator) -> Sample:
     x = _any_array(rng, sampling.shape(rng))
-    mode = int(rng.integers(3))
-    limits = [dim if mode == MODE_REFLECT else 4 for dim in x.shape]
+    mode = int(rng.integers(4))
+    limits = [{MODE_REFLECT: dim, MODE_SYMMETRIC: dim + 1}.get(mode, 4) for dim in x.shape]
     before, after = (tuple(int(rng.integers(limit)) for limit in limits) for _ in range(2))
     value = _any_array(rng, (1,)).astype(x.dtype) if mode == MODE_CONSTANT and rng.integers(2) else None
     return Sample([x, value], {"before": before, "after": after, "mode": mode})
@@ -383,7 +383,7 @@ register(
         _reference_pad,
         _sample_pad,
         {"before": REQUIRED, "after": REQUIRED, "mode": MODE_CONSTANT},
-        "Adds a border: constant (mode 0), reflected (1) or repeated (2).",
+        "Adds a border: constant (mode 0), reflected without (1) or with (3) the edge, or the edge repeated (2).",
         inputs=("x", "value?"),
         quant=QuantRule("same", materialize=materialize_pad),
     ),
