@@ -135,6 +135,11 @@ class _File:
         weakref.finalize(self, lib.lith_model_close, self.pointer)
 
 
+def _destroy(session: Any, _file: _File) -> None:
+    """Ends a session. The file is an argument so that it stays open until then."""
+    library().lith_session_destroy(session)
+
+
 class Model:
     """A model that is ready to run. One run at a time: other threads wait, or use a ``clone`` of their own."""
 
@@ -157,7 +162,7 @@ class Model:
         result = ffi.new("lith_session **")
         check(lib.lith_session_create(file.pointer, options, result, self._message), self._message, where=file.where)
         self._session = result[0]
-        self._finalizer = weakref.finalize(self, lib.lith_session_destroy, self._session)
+        self._finalizer = weakref.finalize(self, _destroy, self._session, file)
         info = ffi.new("lith_model_info *")
         check(lib.lith_model_get_info(file.pointer, info))
         self._info = info

@@ -112,6 +112,18 @@ static lith_status derive(lith_binding *binding, int32_t index, bool resized, li
 /* ---- kernels ------------------------------------------------------------------------------------------------------
  */
 
+/* Whether every input that the kernel wants in its own layout is a constant, which can be brought into it. */
+static bool serves(const lith_binding *binding, int32_t index, const nnacl_kernel *kernel) {
+    const lith_node *node = &binding->model->nodes[index];
+    for (int32_t i = 0; node->op->packed_size != NULL && i < node->n_inputs; i++) {
+        bool varies = node->inputs[i] >= 0 && binding->types[node->inputs[i]].data == NULL;
+        if (varies && node->op->packed_size(binding->steps[index].params, kernel, i) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_message *message) {
     const lith_model *model = binding->model;
     const lith_node *node = &model->nodes[index];
@@ -119,7 +131,12 @@ static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_mess
     /* An op without data inputs goes by the type that it makes. */
     int32_t first = node->n_inputs > 0 && node->inputs[0] >= 0 ? node->inputs[0] : node->outputs[0];
     int32_t dtype = binding->types[first].dtype;
-    step->kernel = nnacl_kernel_find(node->op->name, dtype, step->params, model->isa_mask, 1);
+    uint32_t mask = model->isa_mask;
+    step->kernel = nnacl_kernel_find(node->op->name, dtype, step->params, mask, 1);
+    while (step->kernel != NULL && !serves(binding, index, step->kernel)) {
+        mask &= ~step->kernel->isa;
+        step->kernel = nnacl_kernel_find(node->op->name, dtype, step->params, mask, 1);
+    }
     if (step->kernel == NULL) {
         return lith_fail(message, LITH_ERROR_UNSUPPORTED, "%s: this build has no kernel for %s",
                          lith_node_label(model, index).text, nnacl_dtype_name(dtype));

@@ -194,6 +194,52 @@ static lith_status load_outputs(lith_model *model, const lith_tensor *tensors, f
 /* ---- nodes --------------------------------------------------------------------------------------------------------
  */
 
+static lith_status check_node_inputs(const lith_model *model, const lith_tensor *tensors, int32_t index,
+                                     const lith_node *node, lith_message *message) {
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        int32_t input = node->inputs[i];
+        if (input < -1 || input >= model->n_tensors) {
+            return DAMAGED(message, "node %d '%.60s' refers to tensor %d", (int)index, node->name, (int)input);
+        }
+        if (input >= 0 && !is_given(&tensors[input]) && !tensors[input].produced) {
+            return DAMAGED(message, "node %d '%.60s' uses '%.60s' before it is computed", (int)index, node->name,
+                           tensors[input].name);
+        }
+    }
+    return LITH_OK;
+}
+
+static bool holds(const int32_t *indices, int32_t count, int32_t index) {
+    for (int32_t i = 0; i < count; i++) {
+        if (indices[i] == index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static lith_status check_node_outputs(const lith_model *model, const lith_tensor *tensors, int32_t index,
+                                      const lith_node *node, lith_message *message) {
+    for (int32_t i = 0; i < node->n_outputs; i++) {
+        int32_t output = node->outputs[i];
+        if (output < 0 || output >= model->n_tensors) {
+            return DAMAGED(message, "node %d '%.60s' refers to tensor %d", (int)index, node->name, (int)output);
+        }
+        const lith_tensor *tensor = &tensors[output];
+        bool again = holds(node->outputs, i, output) || (tensor->produced && !tensor->variable);
+        if (tensor->type.data != NULL || tensor->input || again) {
+            return DAMAGED(message, "node %d '%.60s' writes '%.60s', which is given or written already", (int)index,
+                           node->name, tensor->name);
+        }
+        /* Only an op that works element by element may change state in place. */
+        if (node->op->alias == NNACL_ALIAS_NONE && holds(node->inputs, node->n_inputs, output)) {
+            return DAMAGED(message, "node %d '%.60s' reads and writes '%.60s' at once", (int)index, node->name,
+                           tensor->name);
+        }
+    }
+    return LITH_OK;
+}
+
 static lith_status load_node(const lith_model *model, lith_tensor *tensors, int32_t index, lith_node *node,
                              fb_pointer table, lith_message *message) {
     fb_pointer ops = fb_vector(model->root, FB_MODEL_OPS);
@@ -227,30 +273,12 @@ static lith_status load_node(const lith_model *model, lith_tensor *tensors, int3
     node->n_outputs = (int32_t)fb_length(outputs);
     node->params = fb_elements(params);
     node->params_size = fb_length(params);
-    for (int32_t i = 0; i < node->n_inputs; i++) {
-        int32_t input = node->inputs[i];
-        if (input < -1 || input >= model->n_tensors) {
-            return DAMAGED(message, "node %d '%.60s' refers to tensor %d", (int)index, node->name, (int)input);
-        }
-        if (input >= 0 && !is_given(&tensors[input]) && !tensors[input].produced) {
-            return DAMAGED(message, "node %d '%.60s' uses '%.60s' before it is computed", (int)index, node->name,
-                           tensors[input].name);
-        }
+    lith_status status = check_node_inputs(model, tensors, index, node, message);
+    if (status == LITH_OK) {
+        status = check_node_outputs(model, tensors, index, node, message);
     }
-    for (int32_t i = 0; i < node->n_outputs; i++) {
-        int32_t output = node->outputs[i];
-        if (output < 0 || output >= model->n_tensors) {
-            return DAMAGED(message, "node %d '%.60s' refers to tensor %d", (int)index, node->name, (int)output);
-        }
-        lith_tensor *tensor = &tensors[output];
-        bool again = tensor->produced && !tensor->variable;
-        for (int32_t j = 0; j < i; j++) {
-            again = again || node->outputs[j] == output;
-        }
-        if (tensor->type.data != NULL || tensor->input || again) {
-            return DAMAGED(message, "node %d '%.60s' writes '%.60s', which is given or written already", (int)index,
-                           node->name, tensor->name);
-        }
+    if (status != LITH_OK) {
+        return status;
     }
     for (int32_t i = 0; i < node->n_outputs; i++) {
         tensors[node->outputs[i]].produced = true;
@@ -304,8 +332,15 @@ lith_status lith_graph_load(lith_model *model, lith_message *message) {
     }
     fb_pointer graph = fb_table_at(fb_vector(model->root, FB_MODEL_GRAPHS), 0);
     model->name = fb_string(graph, FB_GRAPH_NAME);
-    model->n_tensors = (int32_t)fb_length(fb_vector(graph, FB_GRAPH_TENSORS));
-    model->n_nodes = (int32_t)fb_length(fb_vector(graph, FB_GRAPH_NODES));
+    uint32_t n_tensors = fb_length(fb_vector(graph, FB_GRAPH_TENSORS));
+    uint32_t n_nodes = fb_length(fb_vector(graph, FB_GRAPH_NODES));
+    if (n_tensors > LITH_MAX_TENSORS || n_nodes > LITH_MAX_NODES) {
+        return lith_fail(message, LITH_ERROR_UNSUPPORTED,
+                         "the graph has %lu tensors and %lu nodes; %d and %d are possible", (unsigned long)n_tensors,
+                         (unsigned long)n_nodes, LITH_MAX_TENSORS, LITH_MAX_NODES);
+    }
+    model->n_tensors = (int32_t)n_tensors;
+    model->n_nodes = (int32_t)n_nodes;
     lith_tensor *tensors = lith_allocate(&model->allocator, (size_t)model->n_tensors, sizeof *tensors);
     lith_node *nodes = lith_allocate(&model->allocator, (size_t)model->n_nodes, sizeof *nodes);
     model->tensors = tensors;

@@ -19,8 +19,8 @@
 #include "alloc.h"
 #include "status.h"
 
-static lith_status fail_io(lith_message *message, const char *path, const char *why) {
-    return lith_fail(message, LITH_ERROR_IO, "cannot read '%.200s': %s", path, why);
+static lith_status fail_io(lith_message *message, const char *why) {
+    return lith_fail(message, LITH_ERROR_IO, "the file cannot be read: %s", why);
 }
 
 #ifdef LITH_HAVE_MMAP
@@ -30,7 +30,7 @@ lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lit
     (void)allocator;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
-        return fail_io(message, path, strerror(errno));
+        return fail_io(message, strerror(errno));
     }
     struct stat facts;
     lith_mapping result = {NULL, 0, 1, NULL};
@@ -53,7 +53,7 @@ lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lit
     }
     close(file);
     if (error != NULL) {
-        return fail_io(message, path, error);
+        return fail_io(message, error);
     }
     *mapping = result;
     return LITH_OK;
@@ -65,12 +65,12 @@ lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lit
                               lith_message *message) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        return fail_io(message, path, strerror(errno));
+        return fail_io(message, strerror(errno));
     }
     long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     if (size <= 0 || fseek(file, 0, SEEK_SET) != 0) {
         fclose(file);
-        return fail_io(message, path, "it is empty, or not a regular file");
+        return fail_io(message, "it is empty, or not a regular file");
     }
     void *memory = lith_allocate(allocator, (size_t)size, 1);
     if (memory == NULL) {
@@ -81,7 +81,7 @@ lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lit
     fclose(file);
     if (got != (size_t)size) {
         lith_release(allocator, memory, (size_t)size, 1);
-        return fail_io(message, path, "reading stopped before the end");
+        return fail_io(message, "reading stopped before the end");
     }
     *mapping = (lith_mapping){memory, (size_t)size, 0, memory};
     return LITH_OK;

@@ -10,8 +10,10 @@
 #include "microlith.h"
 #include "nnacl_kernels.h"
 
-/* More inputs or outputs than any model has; bounds the work that a hostile file can ask for. */
+/* More than any model has. Planning memory takes time that grows with the square of these. */
 #define LITH_MAX_PORTS 4096
+#define LITH_MAX_NODES 65536
+#define LITH_MAX_TENSORS 131072
 
 /* Of files; a larger one is refused. */
 #define LITH_FORMAT_VERSION 1

@@ -99,7 +99,7 @@ static lith_status read_options(const lith_session_options *given, lith_session_
 
 lith_status lith_session_create(const lith_model *model, const lith_session_options *options, lith_session **session,
                                 lith_message *message) {
-    lith_session_options chosen;
+    lith_session_options chosen = LITH_SESSION_OPTIONS_INIT;
     if (model == NULL || session == NULL) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "model or session is NULL");
     }

@@ -150,7 +150,11 @@ void tool_print_profile(void *user, const lith_profile_event *event) {
 
 int64_t tool_now(void) {
     struct timespec time;
+#if defined(__unix__) || defined(__APPLE__)
+    clock_gettime(CLOCK_MONOTONIC, &time);
+#else
     timespec_get(&time, TIME_UTC);
+#endif
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
