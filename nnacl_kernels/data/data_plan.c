@@ -221,6 +221,7 @@ static const char *pad_resize(void *params, const nnacl_tensor *in, int32_t n_in
     for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
         p->in_dims[i] = 0;
         if (i >= rank) {
+            NNACL_REQUIRE(p->before[i] == 0 && p->after[i] == 0, "a padding has no dimension");
             continue;
         }
         const int32_t dim = in[0].dims[i];

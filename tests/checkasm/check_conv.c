@@ -36,6 +36,7 @@ static void draw(check_case *c) {
     draw_window(c, x_dims[1], kernel_h, &p->stride_h, &p->dilation_h, &p->pad_top, &p->pad_bottom);
     draw_window(c, x_dims[2], kernel_w, &p->stride_w, &p->dilation_w, &p->pad_left, &p->pad_right);
     p->groups = groups;
+    check_sum_tolerance(c, kernel_h * kernel_w * group_in);
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
     p->x_zero = check_zero(c);

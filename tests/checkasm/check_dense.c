@@ -13,6 +13,7 @@ static void draw_dense(check_case *c) {
     }
     const int32_t depth = check_dim(c, 150, 256);
     const int32_t units = check_dim(c, 50, 128);
+    check_sum_tolerance(c, depth);
     dims[rank - 1] = depth;
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
@@ -60,6 +61,7 @@ static void draw_matmul(check_case *c) {
     const int32_t m = check_dim(c, 20, 64);
     const int32_t k = check_dim(c, 40, 64);
     const int32_t n = check_dim(c, 40, 64);
+    check_sum_tolerance(c, k);
     p->transpose_a = c->bench ? 0 : check_int(c, 0, 1);
     p->transpose_b = c->bench ? 0 : check_int(c, 0, 1);
     check_clamp(c, &p->clamp_min, &p->clamp_max);

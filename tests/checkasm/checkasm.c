@@ -238,6 +238,7 @@ static settings parse(int argc, char **argv) {
 int main(int argc, char **argv) {
     static row_result results[MAX_ROWS];
     const settings s = parse(argc, argv);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     run_catch_crashes();
     printf("checkasm: seed %llu\n", (unsigned long long)s.seed);
     bool fine = true;

@@ -68,6 +68,9 @@ void check_mark_constant(check_case *c);
 /* Adds the requant input of convolutions and dense for sums of about `terms` products. */
 void check_requant(check_case *c, int32_t channels, int32_t rounding, int32_t terms);
 
+/* Sets the tolerance of a float sum of `terms` products of inputs in -4 .. 4, which the clamp may have hidden. */
+void check_sum_tolerance(check_case *c, int32_t terms);
+
 /* Random values of attributes that many ops have. */
 void check_clamp(check_case *c, float *low, float *high);
 void check_quantized_range(check_case *c, int32_t *low, int32_t *high);

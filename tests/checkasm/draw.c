@@ -159,6 +159,10 @@ void check_requant(check_case *c, int32_t channels, int32_t rounding, int32_t te
     }
 }
 
+void check_sum_tolerance(check_case *c, int32_t terms) {
+    c->absolute = 4e-6 * sqrt((double)terms);
+}
+
 void check_clamp(check_case *c, float *low, float *high) {
     *low = check_chance(c, 50) ? -INFINITY : check_float(c, -2.0f, 0.0f);
     *high = check_chance(c, 50) ? INFINITY : check_float(c, 0.0f, 6.0f);
