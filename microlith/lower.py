@@ -197,6 +197,14 @@ def lower(
     )
 
 
+def _serves(kernel: catalogue.Kernel, item: BoundNode) -> bool:
+    """Whether every input that the kernel wants in its own layout is a constant, which can be brought into it."""
+    return not any(
+        value is not None and value.data is None and catalogue.packed_size(kernel, item.params, index)
+        for index, value in enumerate(item.node.inputs)
+    )
+
+
 def _choose_kernels(
     bound: Sequence[BoundNode], types: Mapping[Value, TensorType], isa: Sequence[str], runnable: bool
 ) -> list[catalogue.Kernel]:
@@ -204,7 +212,11 @@ def _choose_kernels(
     missing: list[Unsupported] = []
     for item in bound:
         dtype = types[item.node.input(0)].dtype
-        kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, isa, runnable=runnable)
+        allowed = list(isa)
+        kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
+        while kernel is not None and not _serves(kernel, item):
+            allowed.remove(kernel.isa)
+            kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
         if kernel is None:
             reason = f"no {item.node.op} kernel for {dtype.name} among {', '.join(isa)}"
             missing.append(Unsupported(item.node.name, item.node.source, reason))

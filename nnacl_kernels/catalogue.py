@@ -343,14 +343,24 @@ def macs(op: str, params: bytes) -> int:
     return 0 if function == ffi.NULL else int(function(_blob(params)))
 
 
+def packed_size(kernel: Kernel, params: bytes, index: int) -> int:
+    """Bytes of input ``index`` in the layout that the kernel wants; 0: it wants it as it is.
+
+    Only a constant can be packed: a kernel that packs an input which is not constant cannot serve.
+    """
+    ffi, _ = _library()
+    function = ops()[kernel.op].pointer.packed_size
+    return 0 if function == ffi.NULL else int(function(_blob(params), kernel.pointer, index))
+
+
 def pack(kernel: Kernel, params: bytes, index: int, inputs: Sequence[np.ndarray | None]) -> bytes | None:
     """Constant input ``index`` in the layout that the kernel wants; None when it wants it as it is."""
     ffi, _ = _library()
     op = ops()[kernel.op].pointer
-    blob = _blob(params)
-    size = 0 if op.packed_size == ffi.NULL else int(op.packed_size(blob, kernel.pointer, index))
+    size = packed_size(kernel, params, index)
     if not size:
         return None
+    blob = _blob(params)
     packed = ffi.new("char[]", size)
     with _Pointers(inputs) as pointers:
         op.pack(blob, kernel.pointer, index, pointers, packed)
