@@ -1,8 +1,8 @@
 """Recognises handwritten digits with one model in five ways, and compares what they say.
 
 ONNX's own reference, the runtime with this CPU's kernels and with the portable ones, generated C on this machine, and
-generated C on an emulated Cortex-M4. Exit code 0 when the last three agree in every bit and all recognise at least
-98 % of the images.
+generated C on an emulated microcontroller. Exit code 0 when the last three agree in every bit and all recognise at
+least 98 % of the images.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 import microlith
+from microlith import targets
 from microlith.codegen import execute
 
 HERE = Path(__file__).resolve().parent
 ONNX = HERE / "digits.onnx"
-BOARD = "cortex-m4"
 GOOD = 0.98
 SHADES = " ░▒▓█"
 
@@ -135,7 +135,7 @@ def show_digits(pixels: np.ndarray, labels: np.ndarray, result: Result) -> None:
         draw(pixels[wrong], [f"{caption(index)}, is {labels[index]}" for index in wrong])
 
 
-def demo(folder: Path) -> int:
+def demo(folder: Path, board: targets.Target) -> int:
     with np.load(HERE / "digits_test.npz") as data:
         pixels, labels = data["images"], data["labels"]
     images = pixels.astype(np.float32)[:, None, None] / 16
@@ -151,15 +151,15 @@ def demo(folder: Path) -> int:
         "generate C for this machine, compile, run": lambda: run_generated(
             "C on this machine", path, "host", folder / "host", images
         ),
-        "generate C for a Cortex-M4, cross-compile, run in QEMU": lambda: run_generated(
-            "C on a Cortex-M4", path, BOARD, folder / BOARD, images
+        f"generate C for a {board.title}, cross-compile, run in QEMU": lambda: run_generated(
+            f"C on a {board.title}", path, board.name, folder / board.name, images
         ),
     }
     results = []
     for text, job in jobs.items():
         with step(text):
             results.append(job())
-    _, _, portable, host, board = results
+    _, _, portable, host, emulated = results
 
     console.print(
         f"\ndigits.onnx {kilobytes(ONNX.stat().st_size)} → digits.lith {kilobytes(path.stat().st_size)}; "
@@ -172,9 +172,9 @@ def demo(folder: Path) -> int:
         "flash: code, weights and the program that feeds the images. RAM: working memory and deepest stack.\n"
         "one image: the fastest; the runtime called from Python. QEMU counts instructions, it does not tell time."
     )
-    show_digits(pixels, labels, board)
+    show_digits(pixels, labels, emulated)
 
-    same = {result.probabilities.tobytes() for result in (portable, host, board)}
+    same = {result.probabilities.tobytes() for result in (portable, host, emulated)}
     accurate = all((result.predicted == labels).mean() >= GOOD for result in results)
     if len(same) > 1 or not accurate:
         console.print(
@@ -182,7 +182,7 @@ def demo(folder: Path) -> int:
         )
         return 1
     console.print(
-        f"Runtime (C kernels), generated C here and on the Cortex-M4 gave the same "
+        f"Runtime (C kernels), generated C here and on the {board.title} gave the same "
         f"{portable.probabilities.nbytes} bytes for {len(images)} images."
     )
     return 0
@@ -191,8 +191,11 @@ def demo(folder: Path) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=HERE / "out", help="folder for the model and the generated C")
+    boards = [target.name for target in targets.all_targets() if target.is_bare_metal]
+    parser.add_argument("--board", default="cortex-m4", choices=boards, help="what to emulate")
+    arguments = parser.parse_args()
     try:
-        return demo(parser.parse_args().output)
+        return demo(arguments.output, targets.get(arguments.board))
     except microlith.MicrolithError as error:
         console.print(f"[red]{type(error).__name__}[/red]: {error}", markup=True)
         return error.exit_code
