@@ -17,6 +17,7 @@ from .shape_rules import (
     add_dims,
     broadcast_dims,
     fail,
+    grouped,
     multiply_dims,
     normal_axis,
     require,
@@ -81,7 +82,7 @@ def _quotient(node: Node, total: list[Dim], known: list[Dim]) -> Dim:
         symbols = [dim for dim in total if isinstance(dim, str)]
         if number % below == 0:
             return multiply_dims([*symbols, number // below])
-    return above if below == 1 else f"({above})//({below})"
+    return above if below == 1 else f"{grouped(above)}//{grouped(below)}"
 
 
 def _reference_reshape(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:

@@ -59,6 +59,12 @@ def normal_axis(node: Node, axis: int, rank: int) -> int:
     return axis % rank
 
 
+def grouped(dim: Dim) -> str:
+    """A size as an operand of any operator: an expression stands in brackets."""
+    text = str(dim)
+    return text if text.isidentifier() or text.isdecimal() else f"({text})"
+
+
 def add_dims(left: Dim, right: Dim) -> Dim:
     """Their sum."""
     if isinstance(left, int) and isinstance(right, int):
@@ -67,7 +73,7 @@ def add_dims(left: Dim, right: Dim) -> Dim:
         return left
     if left == 0:
         return right
-    return f"({left}+{right})" if not (isinstance(right, int) and right < 0) else f"({left}{right})"
+    return f"{left}{right}" if isinstance(right, int) and right < 0 else f"{left}+{right}"
 
 
 def multiply_dims(dims: Sequence[Dim]) -> Dim:
@@ -79,9 +85,11 @@ def multiply_dims(dims: Sequence[Dim]) -> Dim:
             number *= dim
         else:
             symbols.append(dim)
+    if len(symbols) == 1 and number == 1:
+        return symbols[0]
     if not symbols or number == 0:
         return number
-    return "*".join(sorted(symbols) + ([str(number)] if number != 1 else []))
+    return "*".join([grouped(symbol) for symbol in sorted(symbols)] + ([str(number)] if number != 1 else []))
 
 
 def window_dim(
@@ -96,7 +104,7 @@ def window_dim(
         return (size + slack) // stride + 1
     if stride == 1:
         return add_dims(size, slack + 1)
-    return f"({size}{slack:+d})//{stride}+1" if slack else f"{size}//{stride}+1"
+    return f"({size}{slack:+d})//{stride}+1" if slack else f"{grouped(size)}//{stride}+1"
 
 
 def broadcast_dims(node: Node, left: Dim, right: Dim) -> Dim:
