@@ -8,6 +8,7 @@ from ...ir import Graph, Node
 from ...rewrite import only_user
 
 CONSTANT_MODE = 0
+POOLS = ("max_pool2d", "avg_pool2d")
 
 
 def run(graph: Graph) -> bool:
@@ -25,13 +26,26 @@ def _fold(graph: Graph, node: Node) -> bool:
     before, after = node.attrs["before"], node.attrs["after"]
     if any(before[axis] or after[axis] for axis in (0, 3)) or node.input(0).quant != node.output.quant:
         return False
-    for side, amount in zip(("top", "left", "bottom", "right"), (*before[1:3], *after[1:3]), strict=True):
-        layer.attrs[f"pad_{side}"] += amount
+    amounts = dict(zip(("top", "left", "bottom", "right"), (*before[1:3], *after[1:3]), strict=True))
+    pads = {f"pad_{side}": layer.attrs[f"pad_{side}"] + amount for side, amount in amounts.items()}
+    if layer.op in POOLS and not _has_data_in_every_window(layer, pads):
+        return False
+    layer.attrs.update(pads)
     if layer.op == "avg_pool2d":
         layer.attrs["count_include_pad"] = 1
     layer.set_input(0, node.input(0))
     graph.remove(node)
     return True
+
+
+def _has_data_in_every_window(layer: Node, pads: dict[str, int]) -> bool:
+    """A pool wants padding narrower than its window."""
+    sides = (("h", "top", "bottom"), ("w", "left", "right"))
+    return all(
+        max(pads[f"pad_{low}"], pads[f"pad_{high}"])
+        <= layer.attrs[f"dilation_{axis}"] * (layer.attrs[f"kernel_{axis}"] - 1)
+        for axis, low, high in sides
+    )
 
 
 def _same_border(node: Node, layer: Node) -> bool:

@@ -19,10 +19,17 @@ OUT_AXIS = {"conv2d": 0, "depthwise_conv2d": 3, "dense": 0}
 
 def run(graph: Graph) -> bool:
     changed = False
-    for node in list(graph.nodes):
-        if node.op in ("add", "sub", "mul", "div") and is_float(node) and is_unclamped(node):
-            changed |= _fuse_behind(graph, node) or _fuse_in_front(graph, node)
+    while any(_fuse_behind(graph, node) or _fuse_in_front(graph, node) for node in _candidates(graph)):
+        changed = True
     return changed
+
+
+def _candidates(graph: Graph) -> list[Node]:
+    return [
+        node
+        for node in graph.nodes
+        if node.op in ("add", "sub", "mul", "div") and is_float(node) and is_unclamped(node)
+    ]
 
 
 def _fuse_behind(graph: Graph, node: Node) -> bool:
