@@ -122,6 +122,7 @@ def depthwise_conv_2d(node: TfliteNode) -> Value:
         "groups": sizes[3],
     }
     if not check_weights(node, x, weights):
+        weights = _with_zero_point(node, weights)
         return node.add("depthwise_conv2d", [x, weights, bias], attrs, quant=node.output_quant())
     # The same sums as a convolution with as many groups as channels, whose filters are O, H, W, 1.
     data = np.ascontiguousarray(node.array(1, "weights").transpose(3, 1, 2, 0))
@@ -130,6 +131,16 @@ def depthwise_conv_2d(node: TfliteNode) -> Value:
     grouped = node.const(data, Quant(weights.quant.scale, weights.quant.zero_point, axis), suffix="weights")
     attrs["asymmetric"] = 1
     return _dynamic(node, "conv2d_dynamic", x, grouped, bias, attrs, filters[3])
+
+
+def _with_zero_point(node: TfliteNode, weights: Value) -> Value:
+    """Depthwise weights of a uint8 model with a zero point other than 0, by which they are told from int8 ones."""
+    quant, data = weights.quant, weights.data
+    if not is_shifted(node.input_tensor(1)) or quant is None or data is None or np.any(quant.zero_point):
+        return weights
+    step = 1 if data.max(initial=0) < 127 else -1
+    require(data.min(initial=0) > -128 or step == 1, "uint8 weights around 128 fill their whole range")
+    return node.const(data + np.int8(step), Quant(quant.scale, quant.zero_point + step, quant.axis), suffix="weights")
 
 
 def fully_connected(node: TfliteNode) -> Value:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from microlith.dtypes import DType
 from microlith.ir import Quant, Value
+from microlith.numerics import TFLITE_DOUBLE, TFLITE_UP, quantize_multiplier, requantize
 
 from . import tflite_lut as lut
 from .tflite_data import part
@@ -207,19 +210,38 @@ def _reduction(op: str) -> Row:
 
 def mean(node: TfliteNode) -> Value:
     """MEAN. Over height and width of int8 images LiteRT rounds whole groups of 16 channels unlike those past them."""
-    x, channels = node.value(0), node.value(0).shape[-1] if node.value(0).shape else 1
-    groups = int(channels) // 16 * 16
-    plain = _reduction("reduce_mean")
-    keep_dims = bool(node.options("ReducerOptions").KeepDims())
-    pools = x.dtype is DType.s8 and len(x.shape) == 4 and keep_dims
-    if not pools or {axis_of(axis, 4) for axis in node.ints(1, "the axes")} != {1, 2} or groups in (0, channels):
-        return plain(node)
-    attrs = {"axes": 0b0110, "keep_dims": 1}
-    parts = [part(node, x, 3, 0, groups), part(node, x, 3, groups, int(channels) - groups)]
+    x, shape = node.value(0), node.shape(0)
+    pools = x.dtype is DType.s8 and len(shape) == 4 and bool(node.options("ReducerOptions").KeepDims())
+    if not pools or {axis_of(axis, 4) for axis in node.ints(1, "the axes")} != {1, 2}:
+        return _reduction("reduce_mean")(node)
+    channels, groups = shape[3], shape[3] // 16 * 16
+    bounds = sorted({0, groups, channels})
+    parts = [part(node, x, 3, start, stop - start) if len(bounds) > 2 else x for start, stop in pairwise(bounds)]
     quant = node.output_quant()
-    return node.add(
-        "concat", [node.add("reduce_mean", [p], attrs, quant=quant) for p in parts], {"axis": 3}, quant=quant
-    )
+    means = []
+    for piece in parts:
+        attrs: dict[str, Any] = {"axes": 0b0110, "keep_dims": 1}
+        if is_shifted(node.input_tensor(0)):
+            attrs |= _uint8_mean(node, shape[1] * shape[2], piece.type.static_shape[3] % 16 == 0)
+        means.append(node.add("reduce_mean", [piece], attrs, quant=quant))
+    return means[0] if len(means) == 1 else node.add("concat", means, {"axis": 3}, quant=quant)
+
+
+def _uint8_mean(node: TfliteNode, count: int, whole_groups: bool) -> dict[str, Any]:
+    """The constants of LiteRT's uint8 kernel, which adds the unsigned numbers and takes the zero point off the result."""
+    x, y = node.input_tensor(0).quant, node.output_tensor().quant
+    require(x is not None and y is not None, "input or output has no scale")
+    assert x is not None and y is not None
+    x_scale, y_scale = np.float32(x.scale[0]), np.float32(y.scale[0])
+    offset = np.float32(x.zero_point[0]) * x_scale / y_scale
+    multiplier, shift = quantize_multiplier(float(x_scale / (np.float32(count) * y_scale)))
+    return {
+        "x_zero": -128,
+        "y_zero": int(y.zero_point[0]) - math.trunc(float(offset + np.float32(0.5))) - 128,
+        "mult": multiplier,
+        "shift": shift,
+        "rounding": TFLITE_UP if whole_groups else TFLITE_DOUBLE,
+    }
 
 
 # Types.
@@ -230,9 +252,26 @@ def quantize(node: TfliteNode) -> Value:
     require(quant is not None and quant.is_per_tensor, "the output needs one scale")
     target = node.output_type().dtype
     require(target in (DType.s8, DType.s16), f"to {target.name} is not supported")
-    op = "quantize" if x.dtype is DType.f32 else "requantize"
-    require(op == "quantize" or x.quant is not None, "the input has no scale")
-    return node.add(op, [x], {"to": target.value}, quant=quant)
+    if x.dtype is DType.f32:
+        return node.add("quantize", [x], {"to": target.value}, quant=quant)
+    require(x.quant is not None and x.quant.is_per_tensor, "the input has no scale")
+    assert quant is not None and x.quant is not None
+    count = x.type.count
+    if x.dtype is not DType.s8 or count < 16 or count % 16 == 0 or not _rounding_matters(x.quant, quant):
+        return node.add("requantize", [x], {"to": target.value}, quant=quant)
+    # LiteRT rounds whole groups of 16 elements unlike those past them.
+    flat = node.reshape(x, (count,))
+    pieces = [part(node, flat, 0, 0, count // 16 * 16), part(node, flat, 0, count // 16 * 16, count % 16)]
+    parts = [node.add("requantize", [piece], {"to": target.value}, quant=quant) for piece in pieces]
+    return node.reshape(node.add("concat", parts, {"axis": 0}, quant=quant), x.type.static_shape)
+
+
+def _rounding_matters(x: Quant, y: Quant) -> bool:
+    """Whether a change of scale has an exact half for some int8 number, so that its direction shows."""
+    multiplier, shift = quantize_multiplier(float(x.scale[0]) / float(y.scale[0]))
+    centred = np.arange(-128, 128) - int(x.zero_point[0])
+    up, away = (requantize(centred, multiplier, shift, rounding) for rounding in (TFLITE_UP, TFLITE_DOUBLE))
+    return bool(np.any(up != away))
 
 
 def dequantize(node: TfliteNode) -> Value:

@@ -111,8 +111,12 @@ def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
 
 
 def materialize_depthwise(node: Node, contract: str) -> Materialized:
-    """For depthwise_conv2d."""
-    return _weighted(node, contract, 3, tflite_rounding=numerics.TFLITE_UP_BY_8)
+    """For depthwise_conv2d. Weights with a zero point come from uint8 models, whose kernel in LiteRT is another one."""
+    quant = node.input(1).quant
+    unsigned = quant is not None and bool(np.any(quant.zero_point))
+    return _weighted(
+        node, contract, 3, tflite_rounding=numerics.TFLITE_DOUBLE if unsigned else numerics.TFLITE_UP_BY_8
+    )
 
 
 def materialize_dense(node: Node, contract: str) -> Materialized:
@@ -193,7 +197,12 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
 
 
 def materialize_mean(node: Node, contract: str) -> Materialized:
-    """For reduce_mean, where the divisor becomes part of the multiplier, and reduce_sum."""
+    """For reduce_mean, where the divisor becomes part of the multiplier, and reduce_sum.
+
+    A node that has its multiplier already keeps it: importers set it where another kernel did the rounding.
+    """
+    if node.attrs["mult"]:
+        return {}, {}
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
     shape = node.input(0).type.static_shape

@@ -38,9 +38,9 @@ def unary(name: str, table: str | None = None, positive: bool = False, **options
     return build
 
 
-for _name in (
-    "ABS CEIL COS ELU EXP FLOOR HARD_SWISH LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND SIGN SIN SQUARE TANH"
-).split():
+for _name in ("ABS", "CEIL", "COS", "ELU", "EXP", "FLOOR", "HARD_SWISH", "LOGISTIC", "NEG", "RELU", "RELU6"):
+    CASES[_name.lower()] = unary(_name)
+for _name in ("RELU_0_TO_1", "RELU_N1_TO_1", "ROUND", "SIGN", "SIN", "SQUARE", "TANH"):
     CASES[_name.lower()] = unary(_name)
 for _name in ("LOG", "SQRT", "RSQRT"):
     CASES[_name.lower()] = unary(_name, positive=True)
