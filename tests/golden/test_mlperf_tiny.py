@@ -1,0 +1,106 @@
+"""The MLPerf Tiny models, byte for byte as LiteRT's built-in kernels (floats within 1e-5 of the largest element).
+
+The models are not part of this repository: the tests look for ``models/mlperf-tiny`` below the folder that the
+environment variable MICROLITH_SHARED names, else below ``../shared``. The same comparison with models that the tests
+make themselves is in ``tests/frontends/test_tflite_quantized.py``.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from litert_rung import assert_close, interpreter, random_input, run_interpreter
+
+import microlith
+from microlith import modelfile
+from microlith.converter import convert
+from microlith.dtypes import DType
+from microlith.evaluate import evaluate, evaluate_all
+from microlith.ir import Graph
+
+_ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("MICROLITH_SHARED", _ROOT.parent / "shared")) / "models" / "mlperf-tiny"
+
+INTEGER_MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8")
+FLOAT_MODELS = ("ad01_fp32", "kws_ref_model_float32", "pretrainedResnet", "vww_96_float")
+HYBRID = "kws_ref_model_float32"
+"""Its int8 weights meet inputs that are quantized at run time: one different last bit of a float32 may become a step of
+1/127. The C kernels add in LiteRT's order and so give its bits; the vector kernels do not promise that."""
+
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the MLPerf Tiny models are not there (MICROLITH_SHARED)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lith")
+
+
+def opened(name: str, folder: Path, isa: str | None = None) -> tuple[Graph, Any]:
+    """The converted graph and the runtime's model."""
+    graph = convert(FOLDER / f"{name}.tflite")
+    path = folder / f"{name}.lith"
+    if not path.exists():
+        modelfile.save(graph, path)
+    return graph, microlith.load(path, isa=isa)
+
+
+def stored(name: str) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The eight inputs that lie beside a model, with the outputs of LiteRT's built-in kernels."""
+    with np.load(FOLDER / f"{name}.npz") as arrays:
+        return list(zip(arrays["inputs"], arrays["outputs_builtin"], strict=True))
+
+
+def further_inputs(name: str, count: int) -> list[np.ndarray]:
+    """Edges and noise: all lowest, all highest, all zero points, ramps, noise small enough to leave softmax alive."""
+    rng = np.random.default_rng(sum(name.encode()))
+    (detail,) = interpreter((FOLDER / f"{name}.tflite").read_bytes()).get_input_details()
+    if np.dtype(detail["dtype"]).kind == "f":
+        return [(rng.integers(-128, 128, detail["shape"]) / 128).astype(np.float32) for _ in range(count)]
+    return [random_input(rng, detail, kind) for kind in range(count)]
+
+
+@pytest.mark.parametrize("name", INTEGER_MODELS + FLOAT_MODELS)
+def test_stored_outputs(name: str, folder: Path) -> None:
+    graph, model = opened(name, folder)
+    for index, (x, expected) in enumerate(stored(name)):
+        feed = {graph.inputs[0].name: x}
+        for source, results in (("runtime", model.run(feed)), ("reference", evaluate(graph, feed))):
+            assert_close(np.asarray(results[graph.outputs[0].name]), expected, f"{source}, input {index}")
+
+
+@pytest.mark.parametrize(
+    ("name", "isa"),
+    [(name, isa) for name in INTEGER_MODELS + FLOAT_MODELS for isa in (None, "c") if (name, isa) != (HYBRID, None)],
+)
+def test_further_inputs(name: str, isa: str | None, folder: Path) -> None:
+    graph, model = opened(name, folder, isa)
+    engine = interpreter((FOLDER / f"{name}.tflite").read_bytes())
+    for index, x in enumerate(further_inputs(name, 24)):
+        (expected,) = run_interpreter(engine, [x])
+        (actual,) = model.run({graph.inputs[0].name: x}).values()
+        assert_close(np.asarray(actual), expected, f"input {index}")
+
+
+@pytest.mark.parametrize("name", INTEGER_MODELS)
+def test_every_tensor(name: str) -> None:
+    """All intermediate tensors of the converted graph too, so that a saturated output hides nothing."""
+    graph = convert(FOLDER / f"{name}.tflite")
+    engine = interpreter((FOLDER / f"{name}.tflite").read_bytes(), all_tensors=True)
+    indices = {detail["name"]: detail["index"] for detail in engine.get_tensor_details()}
+    for x in further_inputs(name, 12):
+        run_interpreter(engine, [x])
+        values = evaluate_all(graph, {graph.inputs[0].name: x})
+        for node in graph.nodes:
+            assert node.output.dtype is DType.s8
+            expected = engine.get_tensor(indices[node.output.name])
+            np.testing.assert_array_equal(values[node.output], expected, err_msg=f"{node.source} {node.output.name}")
+
+
+def test_hybrid_weights_stay_integers() -> None:
+    """The "float" keyword model has int8 weights, which LiteRT multiplies with inputs quantized at run time."""
+    graph = convert(FOLDER / f"{HYBRID}.tflite")
+    assert sum(node.op == "conv2d_dynamic" for node in graph.nodes) == 5
