@@ -71,7 +71,7 @@ def wrap_int32(value: ArrayLike) -> np.ndarray:
 def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rounding: int) -> np.ndarray:
     """int32 accumulators times Q31 multipliers times 2^shift, rounded by any integer rule (not ``float-even``).
 
-    The arguments broadcast against each other. Returns int64 values within int32. Shifts are in [-31, 30].
+    The arguments broadcast against each other. Returns int64 values within int32. Shifts are in [-62, 30].
     """
     acc, multiplier, shift = np.broadcast_arrays(
         np.asarray(acc, np.int64), np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
@@ -84,8 +84,9 @@ def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rounding
             return round_shift_away(high, right)
         return (high + ((np.int64(1) << right) >> 1)) >> right
     if rounding == SINGLE:
-        total = 31 - shift
-        return np.clip((acc * multiplier + (np.int64(1) << (total - 1))) >> total, INT32_MIN, INT32_MAX)
+        total = np.minimum(31 - shift, 62)
+        rounded = np.clip((acc * multiplier + (np.int64(1) << (total - 1))) >> total, INT32_MIN, INT32_MAX)
+        return np.where(shift < -31, 0, rounded)
     raise ValueError(f"contract {rounding} has no integer multiplier")
 
 

@@ -114,9 +114,7 @@ def materialize_depthwise(node: Node, contract: str) -> Materialized:
     """For depthwise_conv2d. Weights with a zero point come from uint8 models, whose kernel in LiteRT is another one."""
     quant = node.input(1).quant
     unsigned = quant is not None and bool(np.any(quant.zero_point))
-    return _weighted(
-        node, contract, 3, tflite_rounding=numerics.TFLITE_DOUBLE if unsigned else numerics.TFLITE_UP_BY_8
-    )
+    return _weighted(node, contract, 3, tflite_rounding=numerics.TFLITE_DOUBLE if unsigned else numerics.TFLITE_UP_BY_8)
 
 
 def materialize_dense(node: Node, contract: str) -> Materialized:
@@ -125,8 +123,11 @@ def materialize_dense(node: Node, contract: str) -> Materialized:
 
 
 def materialize_pool(node: Node, contract: str) -> Materialized:
-    """For pooling, which keeps the quantization of x."""
-    _, x_zero = tensor_quant(node, node.input(0))
+    """For pooling, whose result has the quantization of x (scales as near as LiteRT wants them)."""
+    x_scale, x_zero = tensor_quant(node, node.input(0))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    if abs(float(x_scale) - float(y_scale)) > 1e-6 or x_zero != y_zero:
+        fail(node, f"'{node.output.name}' must be quantized as '{node.input(0).name}' is")
     return {"x_zero": x_zero, **output_range(node, contract)}, {}
 
 

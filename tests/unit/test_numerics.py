@@ -14,7 +14,7 @@ from microlith import numerics
 
 INT32 = st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-300, 300))
 MULTIPLIERS = st.one_of(st.integers(2**30, 2**31 - 1), st.sampled_from([0, 1, 2**30, 2**31 - 1]))
-SHIFTS = st.integers(-31, 30)
+SHIFTS = st.integers(-62, 30)
 
 
 def half_up(value: Fraction) -> int:
