@@ -72,7 +72,7 @@ static void draw_expand(check_case *c) {
 static void draw_concat(check_case *c) {
     nnacl_concat_params *p = (void *)&c->params;
     int32_t dims[NNACL_MAX_RANK];
-    const int32_t rank = check_int(c, 1, 5);
+    const int32_t rank = c->bench ? 4 : check_int(c, 1, 5);
     const int32_t count = check_chance(c, 3) ? NNACL_MAX_INPUTS : check_int(c, 1, 6);
     check_shape(c, rank, c->bench || check_chance(c, 5) ? 60000 : 500, dims);
     p->axis = check_int(c, 0, rank - 1);
@@ -106,7 +106,7 @@ static void draw_gather(check_case *c) {
     nnacl_gather_params *p = (void *)&c->params;
     int32_t dims[NNACL_MAX_RANK];
     int32_t shape[3];
-    const int32_t rank = check_int(c, 1, 4);
+    const int32_t rank = c->bench ? 3 : check_int(c, 1, 4);
     check_shape(c, rank, c->bench || check_chance(c, 5) ? 60000 : 800, dims);
     check_input(c, c->dtype, rank, dims);
     p->axis = check_int(c, 0, rank - 1);

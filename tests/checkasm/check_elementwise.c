@@ -1,4 +1,3 @@
-#include <math.h>
 #include <string.h>
 
 #include "checkasm.h"
@@ -33,7 +32,7 @@ static void draw_lut(check_case *c) {
 static void draw_operands(check_case *c, int32_t count, const int32_t *types) {
     int32_t full[NNACL_MAX_RANK];
     const bool alike = c->bench || check_chance(c, 30);
-    const int32_t rank = check_int(c, 0, check_chance(c, 10) ? 8 : 4);
+    const int32_t rank = c->bench ? 3 : check_int(c, 0, check_chance(c, 10) ? 8 : 4);
     check_shape(c, rank, c->bench ? 20000 : check_chance(c, 5) ? 50000 : 1500, full);
     for (int32_t t = 0; t < count; t++) {
         int32_t dims[NNACL_MAX_RANK] = {0};
@@ -66,8 +65,8 @@ static void draw_binary(check_case *c) {
     check_multiplier(c, check_int(c, -6, 0), &p->a_mult, &p->a_shift);
     check_multiplier(c, check_int(c, -6, 0), &p->b_mult, &p->b_shift);
     check_multiplier(c, is_product ? -6 : -p->left_shift, &p->y_mult, &p->y_shift);
-    p->a_scale = ldexpf(check_float(c, 0.5f, 1.0f), check_int(c, -8, 0));
-    p->b_scale = ldexpf(check_float(c, 0.5f, 1.0f), check_int(c, -8, 0));
+    p->a_scale = check_power(c, check_int(c, -8, 0));
+    p->b_scale = check_power(c, check_int(c, -8, 0));
     p->y_scale = is_product ? p->a_scale * p->b_scale * 100.0f : p->a_scale + p->b_scale;
     if (c->dtype == NNACL_S32 || c->dtype == NNACL_S64) {
         /* Divisors that are special: 0 and -1. */

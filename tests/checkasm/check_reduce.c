@@ -20,7 +20,7 @@ static void draw_reduce(check_case *c) {
 static void draw_arg(check_case *c) {
     nnacl_arg_params *p = (void *)&c->params;
     int32_t dims[NNACL_MAX_RANK];
-    const int32_t rank = check_int(c, 1, 4);
+    const int32_t rank = c->bench ? 3 : check_int(c, 1, 4);
     check_shape(c, rank, c->bench ? 50000 : check_chance(c, 5) ? 60000 : 1000, dims);
     check_input(c, c->dtype, rank, dims);
     p->axis = check_int(c, 0, rank - 1);

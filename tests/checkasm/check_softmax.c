@@ -1,6 +1,5 @@
-#include <math.h>
-
 #include "checkasm.h"
+#include "common/float_math.h"
 #include "softmax/softmax.h"
 
 static void draw(check_case *c) {
@@ -16,7 +15,7 @@ static void draw(check_case *c) {
         float *table = check_vector(c, NNACL_F32, 256);
         check_mark_constant(c);
         for (int32_t i = 0; i < 256; i++) {
-            table[i] = expf(scale * (float)(i - 255));
+            table[i] = nnacl_expf(scale * (float)(i - 255));
         }
     } else if (check_chance(c, 10)) {
         check_strew(c, 0);

@@ -19,6 +19,8 @@ static const char usage[] =
     "  --case I     only case I, as a failure names it\n"
     "  --bench      also measure, on a typical large case\n"
     "  --verbose    a line for each op and type\n"
+    "With the same seed and cases the digest of the results in C is the same on every machine and with every "
+    "compiler.\n"
     "Exit code 0: all rows agree; 1: a failure, or a row that no check visits; 2: wrong usage.\n";
 
 static const check_family *const families[] = {
@@ -119,6 +121,11 @@ static void print_pair(const nnacl_kernel *first, const settings *s, const row_r
     }
     printf("  %-20s %-4s", first->op, type_name(first->dtype));
     for (int32_t i = 0; (row = nnacl_kernel_at(i)) != NULL; i++) {
+        if (strcmp(row->op, first->op) == 0 && row->dtype == first->dtype && results[i].digest) {
+            printf("  %016llx", (unsigned long long)results[i].digest);
+        }
+    }
+    for (int32_t i = 0; (row = nnacl_kernel_at(i)) != NULL; i++) {
         if (strcmp(row->op, first->op) != 0 || row->dtype != first->dtype || !selected(row, s)) {
             continue;
         }
@@ -143,12 +150,14 @@ static bool summarize(const settings *s, const row_result *results) {
     int32_t failed = 0;
     int32_t foreign = 0;
     bool complete = true;
+    uint64_t digest = 0;
     const nnacl_kernel *row;
     for (int32_t i = 0; (row = nnacl_kernel_at(i)) != NULL; i++) {
         if (!selected(row, s)) {
             continue;
         }
         visited += results[i].visits > 0;
+        digest = (digest ^ results[i].digest) * 0x100000001b3u;
         failed += results[i].failures > 0;
         if (!run_possible(row)) {
             foreign++;
@@ -162,6 +171,9 @@ static bool summarize(const settings *s, const row_result *results) {
         printf("; %d not run, because this build or machine does not have their instruction set", foreign);
     }
     printf("\n");
+    if (s->run.isa_mask & NNACL_ISA_C) {
+        printf("checkasm: the results in C have the digest %016llx\n", (unsigned long long)digest);
+    }
     if (visited == 0) {
         fprintf(stderr, "FAIL: no kernel matches\n");
     }

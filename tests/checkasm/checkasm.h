@@ -43,12 +43,15 @@ typedef struct check_family {
 extern const check_family check_conv, check_data, check_dense, check_elementwise, check_pool, check_quant, check_reduce,
     check_softmax;
 
-/* Randomness; all of it comes from the seed of the case. */
+/* Randomness; all of it comes from the seed of the case. Draw one value in a statement: the order of arguments differs
+ * from compiler to compiler. */
 uint32_t check_bits(check_case *c);
 /* least .. most */
 int32_t check_int(check_case *c, int32_t least, int32_t most);
 bool check_chance(check_case *c, int32_t percent);
 float check_float(check_case *c, float least, float most);
+/* 2^(exponent - 1) .. 2^exponent */
+float check_power(check_case *c, int32_t exponent);
 /* A dimension 1 .. most, small ones and odd ones preferred; `large` in a benchmark. */
 int32_t check_dim(check_case *c, int32_t most, int32_t large);
 /* A shape of `rank` dimensions with at most `most` elements. */

@@ -87,6 +87,10 @@ static void fill(check_case *c, int32_t dtype, void *data, int64_t count) {
     }
 }
 
+float check_power(check_case *c, int32_t exponent) {
+    return ldexpf(check_float(c, 0.5f, 1.0f), exponent);
+}
+
 void *check_input(check_case *c, int32_t dtype, int32_t rank, const int32_t *dims) {
     if (c->n_in == NNACL_MAX_INPUTS) {
         fprintf(stderr, "checkasm: too many inputs of %s\n", c->op->name);
@@ -148,7 +152,7 @@ void check_requant(check_case *c, int32_t channels, int32_t rounding, int32_t te
     if (rounding == NNACL_ROUND_FLOAT_EVEN) {
         float *scales = check_vector(c, NNACL_F32, channels);
         for (int32_t i = 0; i < channels; i++) {
-            scales[i] = ldexpf(check_float(c, 0.5f, 1.0f), exponent + check_int(c, -2, 2));
+            scales[i] = check_power(c, exponent + check_int(c, -2, 2));
         }
         return;
     }

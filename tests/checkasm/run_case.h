@@ -14,6 +14,7 @@ typedef struct row_result {
     int32_t visits;
     int32_t failures;
     double nanoseconds; /* of the last benchmark */
+    uint64_t digest;    /* of its results, where it was the reference; the same on every machine */
 } row_result;
 
 /* Installs the handlers that turn a crash inside a kernel into a failure with its name. */
