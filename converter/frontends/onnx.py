@@ -17,6 +17,7 @@ from onnx import inliner, version_converter
 from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
+from ..passes.unique_names import make_names_unique
 from . import onnx_control, onnx_conv, onnx_data, onnx_logic, onnx_math, onnx_quant, onnx_reduce, onnx_resize
 from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
@@ -148,6 +149,7 @@ class _Importer:
         if self.rejected:
             raise UnsupportedError(self.rejected, where=str(self.path))
         self.graph.remove_dead()
+        make_names_unique(self.graph)
         return self.graph
 
     def _all_names(self) -> set[str]:

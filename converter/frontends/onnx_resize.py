@@ -94,22 +94,25 @@ def _resize_axis(
 
 
 def _source(i: int, scale: float, length: int, count: int, transform: str, rounding: Callable[[float], int]) -> int:
-    """The input element that output element ``i`` repeats."""
+    """The input element that output element ``i`` repeats, in the float32 steps of ONNX Runtime."""
+    half, step = np.float32(0.5), np.float32(scale)
+    pixel = (np.float32(i) + half) / step - half
     if transform == "half_pixel":
-        place = (i + 0.5) / scale - 0.5
+        place = pixel
     elif transform == "half_pixel_symmetric":
-        place = length / 2 * (1 - count / (scale * length)) + (i + 0.5) / scale - 0.5
+        adjusted = np.float32(count) / (step * np.float32(length))
+        place = np.float32(length) / 2 * (1 - adjusted) + pixel
     elif transform == "asymmetric":
-        place = i / scale
+        place = np.float32(i) / step
     elif transform == "align_corners":
-        place = i * (length - 1) / (count - 1) if count > 1 else 0.0
+        place = np.float32(i * (length - 1)) / np.float32(count - 1) if count > 1 else np.float32(0)
     elif transform == "pytorch_half_pixel":
-        place = (i + 0.5) / scale - 0.5 if count > 1 else 0.0
+        place = pixel if count > 1 else np.float32(0)
     elif transform == "tf_half_pixel_for_nn":
-        place = (i + 0.5) / scale
+        place = (np.float32(i) + half) / step
     else:
         raise Reject(f"attribute 'coordinate_transformation_mode' is '{transform}'")
-    return min(max(rounding(place), 0), length - 1)
+    return min(max(rounding(float(place)), 0), length - 1)
 
 
 def picked(g: Builder, x: Value, axis: int, indices: Sequence[int]) -> Value:
