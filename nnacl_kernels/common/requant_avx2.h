@@ -104,6 +104,9 @@ static inline __m128i nnacl_load_s8_avx2(const int8_t *source, int32_t count) {
     if (count >= 16) {
         return _mm_loadu_si128((const __m128i *)(const void *)source);
     }
+    if (count == 8) {
+        return _mm_loadl_epi64((const __m128i *)(const void *)source);
+    }
     int8_t all[16] = {0};
     memcpy(all, source, (size_t)count);
     return _mm_loadu_si128((const __m128i *)(const void *)all);

@@ -8,21 +8,26 @@
 
 NNACL_DECLARE(nnacl_conv2d_f32_avx2);
 
-/* Copies the input window of one output position and group to `patch` [kernel_h][kernel_w][depth], zeros outside. */
+/* Copies the input window of one output position and group to `patch` [kernel_h][kernel_w][depth], zeros outside.
+ * Neighbours in a row of the kernel that are neighbours in memory are copied at once. */
 static void copy_patch(const nnacl_conv2d_params *p, const float *image, const nnacl_window *tall, int32_t column,
                        int32_t depth, float *patch) {
     const nnacl_window wide = nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w);
-    const size_t bytes = (size_t)depth * sizeof(float);
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const bool outside = ky < tall->begin || ky >= tall->end;
-        for (int32_t kx = 0; kx < p->kernel_w; kx++, patch += depth) {
-            if (outside || kx < wide.begin || kx >= wide.end) {
-                memset(patch, 0, bytes);
-                continue;
-            }
-            const int32_t iy = tall->origin + ky * p->dilation_h, ix = wide.origin + kx * p->dilation_w;
-            memcpy(patch, image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c, bytes);
+    const int32_t width = p->kernel_w * depth, before = wide.begin * depth, inside = (wide.end - wide.begin) * depth;
+    const int32_t run = p->dilation_w == 1 && p->groups == 1 ? inside : depth;
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, patch += width) {
+        if (ky < tall->begin || ky >= tall->end) {
+            memset(patch, 0, (size_t)width * sizeof *patch);
+            continue;
         }
+        const ptrdiff_t iy = tall->origin + ky * p->dilation_h, ix = wide.origin + wide.begin * p->dilation_w;
+        const float *a = image + (iy * p->in_w + ix) * p->in_c;
+        memset(patch, 0, (size_t)before * sizeof *patch);
+        for (int32_t done = 0; done < inside; done += run) {
+            memcpy(patch + before + done, a, (size_t)run * sizeof *patch);
+            a += (ptrdiff_t)p->dilation_w * p->in_c;
+        }
+        memset(patch + before + inside, 0, (size_t)(width - before - inside) * sizeof *patch);
     }
 }
 

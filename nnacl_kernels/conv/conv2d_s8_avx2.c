@@ -33,23 +33,29 @@ static uint32_t widen(const int8_t *x, int32_t count, int32_t zero, int16_t *wid
 }
 
 /* Writes the input window of one output position and group to `patch` [kernel_h][kernel_w][depth], less x_zero, 0
- * outside and at the end of an odd length. Returns its sum. */
+ * outside and at the end of an odd length. Returns its sum. Neighbours in a row of the kernel that are neighbours in
+ * memory are copied at once. */
 static uint32_t widen_patch(const nnacl_conv2d_params *p, const int8_t *image, const nnacl_window *tall, int32_t column,
                             int32_t depth, int16_t *patch) {
     const nnacl_window wide = nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w);
+    const int32_t width = p->kernel_w * depth, before = wide.begin * depth, inside = (wide.end - wide.begin) * depth;
+    const int32_t run = p->dilation_w == 1 && p->groups == 1 ? inside : depth;
     uint32_t sum = 0;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const bool outside = ky < tall->begin || ky >= tall->end;
-        for (int32_t kx = 0; kx < p->kernel_w; kx++, patch += depth) {
-            if (outside || kx < wide.begin || kx >= wide.end) {
-                memset(patch, 0, (size_t)depth * sizeof *patch);
-                continue;
-            }
-            const int32_t iy = tall->origin + ky * p->dilation_h, ix = wide.origin + kx * p->dilation_w;
-            sum += widen(image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c, depth, p->x_zero, patch);
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, patch += width) {
+        if (ky < tall->begin || ky >= tall->end) {
+            memset(patch, 0, (size_t)width * sizeof *patch);
+            continue;
         }
+        const ptrdiff_t iy = tall->origin + ky * p->dilation_h, ix = wide.origin + wide.begin * p->dilation_w;
+        const int8_t *a = image + (iy * p->in_w + ix) * p->in_c;
+        memset(patch, 0, (size_t)before * sizeof *patch);
+        for (int32_t done = 0; done < inside; done += run) {
+            sum += widen(a, run, p->x_zero, patch + before + done);
+            a += (ptrdiff_t)p->dilation_w * p->in_c;
+        }
+        memset(patch + before + inside, 0, (size_t)(width - before - inside) * sizeof *patch);
     }
-    if (p->kernel_h * p->kernel_w * depth % 2 != 0) {
+    if (p->kernel_h * width % 2 != 0) {
         *patch = 0;
     }
     return sum;

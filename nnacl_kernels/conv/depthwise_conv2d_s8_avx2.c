@@ -60,8 +60,10 @@ void nnacl_depthwise_conv2d_s8_avx2(const nnacl_ctx *ctx, const void *params, co
             for (int32_t c = 0; c < p->out_c; c += 16) {
                 const int32_t count = p->out_c - c < 16 ? p->out_c - c : 16;
                 __m256i sums[2];
-                if (count == 16) { /* a constant, so that the copies of a partial load disappear */
+                if (count == 16) { /* constants, so that the copies of a partial load disappear */
                     sum_window(p, a + c, w + c, height, width, 16, sums);
+                } else if (count == 8) {
+                    sum_window(p, a + c, w + c, height, width, 8, sums);
                 } else {
                     sum_window(p, a + c, w + c, height, width, count, sums);
                 }
