@@ -16,7 +16,6 @@ from .quant_rules import materialize_depthwise, materialize_weighted
 from .shape_rules import require, require_dtype, require_equal, require_rank, static_shape, window_dim
 
 Attrs = Mapping[str, Any]
-Arrays = Sequence[np.ndarray]
 
 _CHUNK_ELEMENTS = 1 << 23
 """Most elements of the unfolded input that are held at a time."""
@@ -36,7 +35,7 @@ INTEGER_ATTRS: dict[str, Any] = {"x_zero": 0, "w_zero": 0, "y_zero": 0, "q_min":
 CONV_ATTRS: dict[str, Any] = {**WINDOW_ATTRS, "groups": 1, **CLAMP_ATTRS, **INTEGER_ATTRS}
 
 
-def infer_weighted(node: Node, shape: tuple[Dim, ...], channels: int, weights: TensorType) -> list[TensorType]:
+def infer_weighted(node: Node, shape: tuple[Dim, ...], channels: int) -> list[TensorType]:
     """Checks dtypes, bias and requant of an op with weights; the output has x's dtype."""
     dtype = require_dtype(node, node.input(0), DType.f32, DType.s8, DType.s16)
     require_dtype(node, node.input(1), DType.f32 if dtype is DType.f32 else DType.s8)
@@ -79,13 +78,11 @@ def conv_output_shape(node: Node, depthwise: bool) -> tuple[tuple[Dim, ...], int
 
 
 def _infer_conv2d(node: Node) -> list[TensorType]:
-    shape, channels = conv_output_shape(node, depthwise=False)
-    return infer_weighted(node, shape, channels, node.input(1).type)
+    return infer_weighted(node, *conv_output_shape(node, depthwise=False))
 
 
 def _infer_depthwise(node: Node) -> list[TensorType]:
-    shape, channels = conv_output_shape(node, depthwise=True)
-    return infer_weighted(node, shape, channels, node.input(1).type)
+    return infer_weighted(node, *conv_output_shape(node, depthwise=True))
 
 
 def pad_plane(x: np.ndarray, attrs: Attrs, value: float = 0) -> np.ndarray:

@@ -28,8 +28,7 @@ def dense_output_shape(node: Node) -> tuple[tuple[int | str, ...], int]:
 
 
 def _infer_dense(node: Node) -> list[TensorType]:
-    shape, units = dense_output_shape(node)
-    return infer_weighted(node, shape, units, node.input(1).type)
+    return infer_weighted(node, *dense_output_shape(node))
 
 
 def _reference_dense(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     return [_clamp(np.where(inside > 0, mean, attrs["x_zero"]), attrs, x.dtype)]
 
 
-def _samples(average: bool) -> Any:
+def _samples(average: bool) -> Callable[[np.random.Generator], Sample]:
     def draw(rng: np.random.Generator) -> Sample:
         kernel_h, kernel_w = sampling.size(rng, 1, 4), sampling.size(rng, 1, 4)
         attrs: dict[str, Any] = {"kernel_h": kernel_h, "kernel_w": kernel_w}
