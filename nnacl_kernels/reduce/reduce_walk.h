@@ -6,8 +6,8 @@
 #include "common/share.h"
 #include "reduce/reduce.h"
 
-/* Outputs that are computed together at most. */
-#define NNACL_REDUCE_BLOCK 16
+/* Outputs that are computed together at most: up to 32 bytes of accumulators, to save stack. */
+#define NNACL_REDUCE_BLOCK(accumulator) (sizeof(accumulator) > 4 ? 4 : 8)
 
 typedef struct nnacl_reduce_walk {
     int32_t outputs;   /* elements of y */
@@ -55,9 +55,9 @@ static inline ptrdiff_t nnacl_reduce_offset(const nnacl_reduce_params *p, const 
 }
 
 /* How many outputs from `output` on form the next block. */
-static inline int32_t nnacl_reduce_block(const nnacl_reduce_walk *walk, int32_t output, int32_t end) {
+static inline int32_t nnacl_reduce_block(const nnacl_reduce_walk *walk, int32_t output, int32_t end, int32_t block) {
     const int32_t rest = walk->row - output % walk->row;
-    const int32_t most = rest < NNACL_REDUCE_BLOCK ? rest : NNACL_REDUCE_BLOCK;
+    const int32_t most = rest < block ? rest : block;
     return most < end - output ? most : end - output;
 }
 
@@ -98,8 +98,8 @@ static inline int32_t nnacl_reduce_block(const nnacl_reduce_walk *walk, int32_t 
         int32_t n;                                                                                                     \
         for (int32_t output = share.begin; output < share.end; output += n) {                                          \
             const type *x = (const type *)in[0] + nnacl_reduce_offset(p, &walk, output, 0);                            \
-            accumulator total[NNACL_REDUCE_BLOCK];                                                                     \
-            n = nnacl_reduce_block(&walk, output, share.end);                                                          \
+            accumulator total[NNACL_REDUCE_BLOCK(accumulator)];                                                        \
+            n = nnacl_reduce_block(&walk, output, share.end, NNACL_REDUCE_BLOCK(accumulator));                         \
             for (int32_t i = 0; i < n; i++) {                                                                          \
                 total[i] = start;                                                                                      \
             }                                                                                                          \
@@ -109,7 +109,7 @@ static inline int32_t nnacl_reduce_block(const nnacl_reduce_walk *walk, int32_t 
                     total[0] = symbol##_join(total[0], symbol##_line(run, walk.length));                               \
                     continue;                                                                                          \
                 }                                                                                                      \
-                accumulator part[NNACL_REDUCE_BLOCK];                                                                  \
+                accumulator part[NNACL_REDUCE_BLOCK(accumulator)];                                                     \
                 for (int32_t i = 0; i < n; i++) {                                                                      \
                     part[i] = start;                                                                                   \
                 }                                                                                                      \
