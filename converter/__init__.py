@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +20,7 @@ Observer = Callable[[str, bool, int, int], None]
 
 
 def convert(
-    path: str | Path,
+    path: str | os.PathLike[str],
     *,
     inputs: Mapping[str, Sequence[int]] | None = None,
     observer: Observer | None = None,
@@ -46,7 +47,7 @@ def convert(
 
 
 def import_model(
-    path: str | Path, *, inputs: Mapping[str, Sequence[int]] | None = None, progress: Progress | None = None
+    path: str | os.PathLike[str], *, inputs: Mapping[str, Sequence[int]] | None = None, progress: Progress | None = None
 ) -> Graph:
     """The graph as the model's own frontend imports it, before any pass."""
     path = Path(path)

@@ -11,7 +11,7 @@ from typing import IO
 from .errors import OutputError
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> int:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> int:
     """Calls ``write`` on a temporary file beside ``path``, then renames it; returns the bytes written.
 
     Raises OutputError when the file cannot be written; ``path`` is then as it was.

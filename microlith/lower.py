@@ -41,12 +41,12 @@ def bind_params(
     bound: list[BoundNode] = []
     for node in graph.nodes:
         inputs: list[catalogue.Tensor | None] = []
-        for value in node.inputs:
-            if value is None:
+        for source in node.inputs:
+            if source is None:
                 inputs.append(None)
                 continue
-            type = types.setdefault(value, _concrete(value.type, sizes or {}))
-            inputs.append(catalogue.Tensor(type.dtype.value, type.static_shape, value.data))
+            type = types.setdefault(source, _concrete(source.type, sizes or {}))
+            inputs.append(catalogue.Tensor(type.dtype.value, type.static_shape, source.data))
         try:
             params, outputs = catalogue.make_params(node.op, node.attrs, inputs, len(node.outputs))
         except catalogue.PlanError as error:

@@ -36,7 +36,7 @@ def window_padding(
 
 
 def window_attrs(
-    node: TfliteNode, options: Any, sizes: tuple[int, ...], kernel: tuple[int, int], dilation: tuple[int, int]
+    node: TfliteNode, options: Any, sizes: tuple[int, ...], kernel: tuple[int, ...], dilation: tuple[int, int]
 ) -> dict[str, Any]:
     """Stride, padding and dilation attributes of an op over NHWC ``sizes``."""
     stride_h, stride_w = options.StrideH(), options.StrideW()

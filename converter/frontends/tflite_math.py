@@ -194,7 +194,7 @@ def batch_matmul(node: TfliteNode) -> Value:
 # Reductions.
 
 
-def _reduction(op: str) -> Row:
+def _reduction(op: str) -> Callable[[TfliteNode], Value]:
     def row(node: TfliteNode) -> Value:
         keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
         x = node.value(0)

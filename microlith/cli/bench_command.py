@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -53,7 +53,7 @@ def command(
         layers = session.profile(inputs) if profile else []
         arena = session.arena_bytes
     median = statistics.median(times)
-    report = {
+    report: dict[str, Any] = {
         "model": str(model),
         "threads": threads,
         "isa": isa,

@@ -43,7 +43,7 @@ def command(
         }
         for call in program.calls
     ]
-    report = {
+    report: dict[str, Any] = {
         "model": str(model),
         "target": target,
         "supported": True,

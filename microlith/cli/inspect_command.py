@@ -44,7 +44,7 @@ def command(
                 "constant_bytes": sum(value.type.nbytes for value in constants),
             }
         )
-    ports = {
+    ports: dict[str, list[dict[str, Any]]] = {
         kind: [
             {
                 "name": value.name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.table import Table
 
 from .console import JsonOption, console, print_json
@@ -16,7 +18,7 @@ def command(as_json: JsonOption = False) -> None:
     from microlith.converter import supported_operators
     from microlith.nnacl_kernels import catalogue
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for opdef in ops.all_ops():
         variants: dict[str, list[str]] = {}
         for kernel in catalogue.kernels():

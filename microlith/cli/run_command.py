@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -58,8 +58,8 @@ def command(
         results = session.run(arrays)
     if outputs is not None:
         buffer = io.BytesIO()
-        np.savez(buffer, **results)
-        write_atomically(outputs, lambda file: file.write(buffer.getvalue()) and None)
+        np.savez(buffer, **dict[str, Any](results))
+        write_atomically(outputs, lambda file: file.write(buffer.getvalue()))
     if as_json:
         print_json({name: {"shape": list(array.shape), "values": array} for name, array in results.items()})
         return

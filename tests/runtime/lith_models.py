@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from microlith import modelfile
 from microlith.dtypes import DType
 from microlith.evaluate import evaluate
