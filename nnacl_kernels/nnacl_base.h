@@ -43,8 +43,9 @@ extern "C" {
 #define NNACL_ROUND_TFLITE_DOUBLE 0
 #define NNACL_ROUND_SINGLE 1
 #define NNACL_ROUND_FLOAT_EVEN 2
-/* In parameter structs only, under the contract tflite-double: where LiteRT's last rounding shift takes halves up instead
- * of away from zero. In its matrix products everywhere; in its depthwise convolution in all whole groups of 8 channels. */
+/* In parameter structs only, under the contract tflite-double: where LiteRT's last rounding shift takes halves up
+ * instead of away from zero. In its matrix products everywhere; in its depthwise convolution in all whole groups of 8
+ * channels. */
 #define NNACL_ROUND_TFLITE_UP 3
 #define NNACL_ROUND_TFLITE_UP_BY_8 4
 

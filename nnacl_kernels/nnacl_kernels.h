@@ -39,8 +39,8 @@ typedef struct nnacl_op {
     /* Bytes of scratch memory that one part of the work needs. NULL: none. */
     size_t (*workspace)(const void *params, const nnacl_kernel *kernel);
 
-    /* Bytes of constant input `index` in the layout that `kernel` wants; 0: as it is. NULL: no input is packed. A kernel
-     * that wants an input packed which is not constant cannot serve: look for another. */
+    /* Bytes of constant input `index` in the layout that `kernel` wants; 0: as it is. NULL: no input is packed. A
+     * kernel that wants an input packed which is not constant cannot serve: look for another. */
     size_t (*packed_size)(const void *params, const nnacl_kernel *kernel, int32_t index);
 
     /* Writes packed_size() bytes to `packed`. `in` holds all inputs; those that are not constant are NULL. */
