@@ -70,6 +70,7 @@ _KEYWORDS = frozenset(
     }
 )
 _LONGEST = 40
+_LONGEST_COMMENT = 72
 
 
 def identifier(text: str, *, fallback: str = "model") -> str:
@@ -103,3 +104,9 @@ def comment(text: str) -> str:
     """``text`` so that it can stand in a C comment or a string literal: printable ASCII, no comment marks or quotes."""
     plain = "".join(character if " " <= character <= "~" else "?" for character in text)
     return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace('"', "'").replace("??", "? ?")
+
+
+def short_comment(text: str) -> str:
+    """As ``comment``, with the middle left out of a text that is too long to be read."""
+    plain = comment(text)
+    return plain if len(plain) <= _LONGEST_COMMENT else f"{plain[:30]} ... {plain[-30:]}"

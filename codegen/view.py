@@ -15,7 +15,7 @@ from ..lower import Call, Program, ProgramTensor
 from ..nnacl_kernels import catalogue
 from ..targets import Target
 from . import literals
-from .names import UniqueNames, comment, identifier
+from .names import UniqueNames, comment, identifier, short_comment
 
 STACK_BASE = 1024
 """Bytes of stack that a run may use beside the pointer arrays of its widest call; self-tests on boards measure it."""
@@ -241,14 +241,14 @@ def _layer(index: int, call: Call, program: Program, constants: _Constants) -> L
                 arguments.append(_address(tensor))
                 continue
             role = _role(roles, position)
-            label = f'layer {index} {node.op}: {role} {tensor.type} "{comment(tensor.name)}"'
+            label = f'layer {index} {node.op}: {role} {tensor.type} "{short_comment(tensor.name)}"'
             symbol, nbytes = constants.symbol(tensor, call.packed.get(position), f"l{index}_{role}", label)
             arguments.append(symbol)
             constant_bytes += nbytes
     return LayerView(
         index=index,
         op=node.op,
-        name=comment(node.name),
+        name=short_comment(node.name),
         title=tuple(_title(index, call, program)),
         kernel=call.kernel.symbol,
         isa=call.kernel.isa,
@@ -274,7 +274,7 @@ def _title(index: int, call: Call, program: Program) -> list[str]:
     """The comment above a call: what it is, what goes in and out, what it costs."""
     node = call.node
     source = "" if node.source == node.op else f" ({comment(node.source)})"
-    label = f' "{comment(node.name)}"' if node.name else ""
+    label = f' "{short_comment(node.name)}"' if node.name else ""
     ins = [program.tensors[i] for i in call.inputs if i is not None and program.tensors[i].data is None]
     outs = [program.tensors[i] for i in call.outputs]
     shapes = f"{', '.join(str(t.type) for t in ins) or 'constants'} -> {', '.join(str(t.type) for t in outs)}"
@@ -316,7 +316,7 @@ def _io(program: Program, indices: Sequence[int], role: str, constants: _Constan
         views.append(
             TensorView(
                 index=position,
-                name=comment(tensor.name),
+                name=short_comment(tensor.name),
                 key=tensor.name,
                 macro=names.take(identifier(tensor.name, fallback=role).upper()),
                 c_type=tensor.type.dtype.c_name,
@@ -334,14 +334,22 @@ def _io(program: Program, indices: Sequence[int], role: str, constants: _Constan
     return tuple(views)
 
 
+_QUANTIZING = frozenset({"quantize", "conv2d_dynamic", "dense_dynamic"})
+_REQUANTIZED_TOLERANCE = 5e-2
+
+
 def tolerances(program: Program) -> tuple[float, float]:
     """How far a float output of the whole model may be from the reference: (relative to its largest value, absolute).
 
-    The tolerances of the ops along the way add up.
+    The tolerances of the ops along the way add up. Where a computed float is quantized again, the least difference can
+    become a whole step of 1/127, so that much more has to be allowed.
     """
-    used = [ops.get(call.node.op).tolerance for call in program.calls if not call.elided]
-    relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in used)))
-    absolute = max(1e-6, max((tolerance.absolute for tolerance in used), default=0.0))
+    used = [call for call in program.calls if not call.elided]
+    allowed = [ops.get(call.node.op).tolerance for call in used]
+    relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in allowed)))
+    absolute = max(1e-6, max((tolerance.absolute for tolerance in allowed), default=0.0))
+    if any(call.node.op in _QUANTIZING and call.inputs[0] not in program.inputs for call in used):
+        relative = _REQUANTIZED_TOLERANCE
     return relative, absolute
 
 
