@@ -3,19 +3,24 @@
 
 NNACL_DECLARE(nnacl_dequantize_c);
 
+/* Modulo 2^32, which a zero point of a narrow type does not reach. */
+static int32_t difference(int32_t x, int32_t zero) {
+    return (int32_t)((uint32_t)x - (uint32_t)zero);
+}
+
 /* x[begin .. end - 1] with one scale and zero point. The difference of two int32 needs 33 bits. */
 static void dequantize(int32_t from, const void *x, float *y, ptrdiff_t begin, ptrdiff_t end, float scale,
                        int32_t zero) {
     for (ptrdiff_t i = begin; i < end; i++) {
         switch (from) {
         case NNACL_S8:
-            y[i] = scale * (float)(((const int8_t *)x)[i] - zero);
+            y[i] = scale * (float)difference(((const int8_t *)x)[i], zero);
             break;
         case NNACL_U8:
-            y[i] = scale * (float)(((const uint8_t *)x)[i] - zero);
+            y[i] = scale * (float)difference(((const uint8_t *)x)[i], zero);
             break;
         case NNACL_S16:
-            y[i] = scale * (float)(((const int16_t *)x)[i] - zero);
+            y[i] = scale * (float)difference(((const int16_t *)x)[i], zero);
             break;
         default:
             y[i] = scale * (float)((int64_t)((const int32_t *)x)[i] - zero);
