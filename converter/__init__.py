@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import InputError, ModelFormatError
 from ..ir import Graph
 from ..numerics import CONTRACTS
@@ -33,17 +35,17 @@ def convert(
     the format (``tflite-double``, ``single`` or ``float-even``). ``observer`` is called after each pass. Raises a
     MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
     """
-    graph = import_model(path, inputs=inputs, progress=progress)
-    if contract is not None:
-        if contract not in CONTRACTS:
-            raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
-        graph.contract = contract
+    if contract is not None and contract not in CONTRACTS:
+        raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
 
     def observe(record: PassRecord, graph: Graph) -> None:
         if observer is not None:
             observer(record.name, record.changed, record.nodes_before, record.nodes_after)
 
-    return optimize(graph, observer=observe, progress=progress)
+    with np.errstate(all="ignore"):  # a model may well compute infinities from its constants
+        graph = import_model(path, inputs=inputs, progress=progress)
+        graph.contract = contract or graph.contract
+        return optimize(graph, observer=observe, progress=progress)
 
 
 def import_model(

@@ -187,6 +187,8 @@ class _Importer:
             raise self.fail("two inputs have the same name")
         fixed = self._fixed_symbols(types)
         for name, type in types.items():
+            if name in self.scope:
+                continue
             shape: Sequence[Dim] = [fixed.get(dim, dim) if isinstance(dim, str) else dim for dim in type.shape]
             value = Value(name, TensorType(type.dtype, tuple(self.given.get(name, shape))))
             self.graph.inputs.append(value)
@@ -196,15 +198,13 @@ class _Importer:
     def _input_type(self, info: onnx.ValueInfoProto) -> TensorType:
         if not info.type.HasField("tensor_type"):
             kind = info.type.WhichOneof("value") or "no type"
-            self.rejected.append(Unsupported(info.name, "input", f"it is {kind}, only tensors are supported"))
-            return TensorType(DType.f32, ())
+            return self._reject_input(info.name, f"it is {kind}, only tensors are supported")
         tensor = info.type.tensor_type
         given = self.given.get(info.name)
         try:
             dtype = _dtype(tensor.elem_type)
         except Reject as error:
-            self.rejected.append(Unsupported(info.name, "input", error.reason, error.hint))
-            dtype = DType.f32
+            return self._reject_input(info.name, error.reason, error.hint)
         if not tensor.HasField("shape"):
             if given is None:
                 raise ShapeError(
@@ -212,6 +212,7 @@ class _Importer:
                     where=str(self.path),
                     hint=f"give one: --input {info.name}:1,3,224,224",
                 )
+            self._check_given(info.name, given, given)
             return TensorType(dtype, tuple(given))
         shape: list[Dim] = []
         for axis, dim in enumerate(tensor.shape.dim):
@@ -222,6 +223,12 @@ class _Importer:
         if given is not None:
             self._check_given(info.name, shape, given)
         return TensorType(dtype, tuple(shape))
+
+    def _reject_input(self, name: str, reason: str, hint: str = "") -> TensorType:
+        """Notes that an input cannot be used; the type that stands for it has no meaning."""
+        self.rejected.append(Unsupported(name, "input", reason, hint))
+        self.scope[name] = Poison()
+        return TensorType(DType.f32, (1,) * len(self.given.get(name, ())))
 
     def _check_given(self, name: str, shape: Sequence[Dim], given: Sequence[int]) -> None:
         fits = len(given) == len(shape) and all(
