@@ -19,6 +19,8 @@ TYPES: dict[str, int] = {
     "int32": tflite.TensorType.INT32,
     "int64": tflite.TensorType.INT64,
     "bool": tflite.TensorType.BOOL,
+    "int4": tflite.TensorType.INT4,
+    "complex64": tflite.TensorType.COMPLEX64,
 }
 
 VERSIONS: dict[str, int] = {"BROADCAST_TO": 2}
@@ -34,7 +36,16 @@ class TensorSpec:
     zero_point: Sequence[int] = ()
     axis: int = 0
     data: np.ndarray | None = None
-    signature: tuple[int, ...] = ()
+    sparsity: Sparsity | None = None
+
+
+@dataclass
+class Sparsity:
+    """How a sparse constant is stored: for each level a dense size, or the (segments, indices) of a sparse level."""
+
+    traversal_order: Sequence[int]
+    block_map: Sequence[int]
+    levels: Sequence[int | tuple[Sequence[int], Sequence[int]]]
 
 
 @dataclass
@@ -71,12 +82,13 @@ class TfliteBuilder:
         axis: int = 0,
         name: str | None = None,
         data: np.ndarray | None = None,
+        sparsity: Sparsity | None = None,
     ) -> int:
         """A tensor; ``scale`` (one or many) makes it quantized."""
         scales = _sequence(scale) if np.size(scale) else []
         zeros = [int(z) for z in np.broadcast_to(np.asarray(zero_point), (len(scales),))] if scales else []
         label = f"t{len(self.tensors)}" if name is None else name
-        self.tensors.append(TensorSpec(label, tuple(shape), dtype, scales, zeros, axis, data))
+        self.tensors.append(TensorSpec(label, tuple(shape), dtype, scales, zeros, axis, data, sparsity))
         return len(self.tensors) - 1
 
     def input(self, shape: Sequence[int], dtype: str = "float32", **quant: Any) -> int:
@@ -92,6 +104,11 @@ class TfliteBuilder:
     def constant(self, data: np.ndarray, **quant: Any) -> int:
         array = np.ascontiguousarray(data).reshape(np.shape(data))
         return self.tensor(array.shape, str(array.dtype), data=array, **quant)
+
+    def int4_constant(self, data: np.ndarray, **quant: Any) -> int:
+        """Numbers from -8 to 7, stored two to a byte."""
+        flat = np.append(data.reshape(-1), np.zeros(data.size % 2, np.int8)).astype(np.uint8) & 15
+        return self.tensor(data.shape, "int4", data=flat[0::2] | flat[1::2] << 4, **quant)
 
     def operator(
         self, name: str, inputs: Sequence[int], outputs: Sequence[int], table: str | None = None, **options: Any
@@ -187,7 +204,7 @@ class TfliteBuilder:
             tflite.QuantizationParametersAddQuantizedDimension(fb, spec.axis)
             quantization = tflite.QuantizationParametersEnd(fb)
         shape = self._ints(fb, spec.shape)
-        signature = self._ints(fb, spec.signature) if spec.signature else None
+        sparsity = self._sparsity(fb, spec.sparsity) if spec.sparsity is not None else None
         name = fb.CreateString(spec.name)
         tflite.TensorStart(fb)
         tflite.TensorAddShape(fb, shape)
@@ -196,9 +213,37 @@ class TfliteBuilder:
         tflite.TensorAddName(fb, name)
         if quantization is not None:
             tflite.TensorAddQuantization(fb, quantization)
-        if signature is not None:
-            tflite.TensorAddShapeSignature(fb, signature)
+        if sparsity is not None:
+            tflite.TensorAddSparsity(fb, sparsity)
         return int(tflite.TensorEnd(fb))
+
+    def _sparsity(self, fb: flatbuffers.Builder, sparsity: Sparsity) -> int:
+        levels = []
+        for level in sparsity.levels:
+            vectors = []
+            if not isinstance(level, int):
+                for values in level:
+                    numbers = self._ints(fb, values)
+                    tflite.Int32VectorStart(fb)
+                    tflite.Int32VectorAddValues(fb, numbers)
+                    vectors.append(tflite.Int32VectorEnd(fb))
+            tflite.DimensionMetadataStart(fb)
+            if isinstance(level, int):
+                tflite.DimensionMetadataAddDenseSize(fb, level)
+            else:
+                tflite.DimensionMetadataAddFormat(fb, tflite.DimensionType.SPARSE_CSR)
+                tflite.DimensionMetadataAddArraySegmentsType(fb, tflite.SparseIndexVector.Int32Vector)
+                tflite.DimensionMetadataAddArraySegments(fb, vectors[0])
+                tflite.DimensionMetadataAddArrayIndicesType(fb, tflite.SparseIndexVector.Int32Vector)
+                tflite.DimensionMetadataAddArrayIndices(fb, vectors[1])
+            levels.append(int(tflite.DimensionMetadataEnd(fb)))
+        order, blocks = self._ints(fb, sparsity.traversal_order), self._ints(fb, sparsity.block_map)
+        metadata = self._offsets(fb, levels)
+        tflite.SparsityParametersStart(fb)
+        tflite.SparsityParametersAddTraversalOrder(fb, order)
+        tflite.SparsityParametersAddBlockMap(fb, blocks)
+        tflite.SparsityParametersAddDimMetadata(fb, metadata)
+        return int(tflite.SparsityParametersEnd(fb))
 
     def _operator(self, fb: flatbuffers.Builder, op: OperatorSpec, code: int) -> int:
         options = None
