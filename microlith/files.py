@@ -17,6 +17,9 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     Raises OutputError when the file cannot be written; ``path`` is then as it was.
     """
     target = Path(path)
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "a device or pipe"
+        raise OutputError(f"cannot write: it is {kind}", where=str(target), hint="name a file")
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)

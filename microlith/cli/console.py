@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,10 @@ from microlith.errors import InputError, MicrolithError
 if TYPE_CHECKING:
     from microlith.ir import Graph
 
-console = Console()
+_PIPE_WIDTH = 160
+"""Columns where there is no terminal: enough that tables are not cut."""
+
+console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 error_console = Console(stderr=True, soft_wrap=True)
 
 ModelArgument = Annotated[Path, typer.Argument(help="The model: .onnx, .tflite or .lith.", show_default=False)]
@@ -148,7 +153,7 @@ def load_inputs(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file (or one .npy array under the name ``""``)."""
     try:
         loaded = np.load(existing(path), allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"not a NumPy .npz or .npy file: {error}", where=str(path)) from error
     if isinstance(loaded, np.ndarray):
         return {"": loaded}

@@ -1,0 +1,5 @@
+"""``python -m microlith``: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,120 @@
+"""Each command does its job; results are held against ONNX Runtime."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from .conftest import Cli
+
+COMMANDS = ("convert", "inspect", "run", "bench", "codegen", "check", "verify", "ops")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(cli: Cli, command: str) -> None:
+    outcome = cli(command, "--help")
+    assert outcome.code == 0
+    assert f"microlith {command}" in outcome.out
+    assert "Example" in outcome.out
+
+
+def test_version(cli: Cli) -> None:
+    outcome = cli("--version")
+    assert outcome.code == 0
+    assert outcome.out.startswith("microlith ")
+
+
+def test_run_as_a_module() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "microlith", "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0
+    assert result.stdout.startswith("microlith ")
+
+
+def test_convert_reports_in_json(cli: Cli, onnx_file: Path) -> None:
+    outcome = cli("convert", onnx_file, "--json")
+    report = json.loads(outcome.out)
+    assert Path(report["output"]).stat().st_size == report["file_bytes"]
+    # 8 x 8 positions x 4 channels x 27 weights, and 4 x 5
+    assert report["macs"] == 8 * 8 * 4 * 27 + 20
+    # Kernels may want weights padded to whole panels.
+    assert report["constant_bytes"] >= 4 * (4 * 27 + 4 + 20)
+    assert report["arena_bytes"] >= report["arena_lower_bound"]
+
+
+def test_convert_explains_its_passes(cli: Cli, onnx_file: Path, tmp_path: Path) -> None:
+    outcome = cli("convert", onnx_file, "-o", tmp_path / "a.lith", "--explain")
+    assert outcome.code == 0
+    assert "fuse" in outcome.out
+
+
+def test_run_equals_onnxruntime(cli: Cli, onnx_file: Path, lith_file: Path, tmp_path: Path) -> None:
+    x = np.random.default_rng(3).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    outcome = cli("run", lith_file, "--inputs", tmp_path / "x.npz", "--outputs", tmp_path / "y.npz")
+    assert outcome.code == 0, outcome.err
+    (expected,) = onnxruntime.InferenceSession(onnx_file, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    np.testing.assert_allclose(np.load(tmp_path / "y.npz")["y"], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_run_takes_one_npy(cli: Cli, lith_file: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
+    outcome = cli("run", lith_file, "--inputs", tmp_path / "x.npy", "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["y"]["shape"] == [1, 5]
+
+
+def test_inspect(cli: Cli, onnx_file: Path, lith_file: Path) -> None:
+    report = json.loads(cli("inspect", lith_file, "--json").out)
+    assert report["inputs"][0]["name"] == "x"
+    assert report["inputs"][0]["shape"] == [1, 3, 8, 8]
+    assert report["parameters"] == 4 * 27 + 4 + 20
+    assert "conv2d" in [layer["op"] for layer in report["layers"]]
+    assert cli("inspect", lith_file).code == 0
+    assert "conv2d" in cli("inspect", onnx_file, "--text").out
+
+
+def test_bench(cli: Cli, lith_file: Path) -> None:
+    report = json.loads(cli("bench", lith_file, "--repeat", 3, "--profile", "--json").out)
+    assert 0 < report["min_ns"] <= report["median_ns"] <= report["p90_ns"]
+    assert sum(layer["macs"] for layer in report["layers"]) == 8 * 8 * 4 * 27 + 20
+
+
+def test_check(cli: Cli, onnx_file: Path) -> None:
+    outcome = cli("check", onnx_file, "--target", "cortex-m4", "--json")
+    report = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert report["supported"]
+    assert report["parameters"] == 4 * 27 + 4 + 20
+    assert {layer["op"] for layer in report["layers"]} >= {"conv2d", "dense"}
+
+
+def test_verify_on_host(cli: Cli, lith_file: Path) -> None:
+    outcome = cli("verify", lith_file, "--json")
+    report = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert {row["engine"] for row in report["outputs"]} == {"runtime", "C on host"}
+    assert all(row["passed"] for row in report["outputs"])
+
+
+def test_codegen_writes_a_project_that_builds(cli: Cli, lith_file: Path, tmp_path: Path) -> None:
+    outcome = cli("codegen", lith_file, "--target", "host", "-o", tmp_path / "project")
+    assert outcome.code == 0, outcome.err
+    built = subprocess.run(
+        ["make", "-s", "-C", tmp_path / "project", "run"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert built.returncode == 0, built.stderr
+
+
+def test_ops_lists_kernels_and_operators(cli: Cli) -> None:
+    report = json.loads(cli("ops", "--json").out)
+    assert "c" in next(row for row in report["ops"] if row["op"] == "conv2d")["kernels"]["s8"]
+    assert "Conv" in report["frontends"]["ONNX"]
+    assert "CONV_2D" in report["frontends"]["TFLite"]
