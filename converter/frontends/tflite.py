@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from microlith.dtypes import DType
-from microlith.errors import MicrolithError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
+from microlith.errors import ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, Value
 
 from . import tflite_conv, tflite_data, tflite_math
@@ -165,6 +165,3 @@ class _Importer:
             taken.append(value)
             result.append(value)
         return result
-
-
-__all__ = ["MicrolithError", "import_tflite", "load_tflite", "supported_operators"]

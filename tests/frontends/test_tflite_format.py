@@ -163,7 +163,7 @@ def test_operators_out_of_order() -> None:
 
 
 def test_tables_that_all_refer_to_one_large_vector() -> None:
-    """Half of the file is a vector of subgraphs, all the same one, which holds the other half: read, it is 10^9 ints."""
+    """Half of the file is a vector of subgraphs, all the same one, which holds the other half: 10^9 numbers if read."""
     count = 30_000
     fb = flatbuffers.Builder(1024)
     inputs = fb.CreateNumpyVector(np.zeros(count, np.int32))
