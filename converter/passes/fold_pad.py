@@ -6,6 +6,7 @@ import math
 
 from ...ir import Graph, Node
 from ...rewrite import only_user
+from .edits import rebuild
 
 CONSTANT_MODE = 0
 POOLS = ("max_pool2d", "avg_pool2d")
@@ -20,11 +21,16 @@ def run(graph: Graph) -> bool:
 
 
 def _fold(graph: Graph, node: Node) -> bool:
-    layer = only_user(graph, node.output)
-    if layer is None or layer.input(0) is not node.output or not _same_border(node, layer):
+    user = only_user(graph, node.output)
+    turn = user if user is not None and user.op == "transpose" else None
+    layer = user if turn is None else only_user(graph, turn.output)
+    shown = node.output if turn is None else turn.output
+    if layer is None or layer.input(0) is not shown or not _same_border(node, layer):
         return False
-    before, after = node.attrs["before"], node.attrs["after"]
-    if any(before[axis] or after[axis] for axis in (0, 3)) or node.input(0).quant != node.output.quant:
+    perm = range(4) if turn is None else turn.attrs["perm"]
+    before = [node.attrs["before"][axis] for axis in perm]
+    after = [node.attrs["after"][axis] for axis in perm]
+    if any(before[axis] or after[axis] for axis in (0, 3)) or node.input(0).quant != shown.quant:
         return False
     amounts = dict(zip(("top", "left", "bottom", "right"), (*before[1:3], *after[1:3]), strict=True))
     pads = {f"pad_{side}": layer.attrs[f"pad_{side}"] + amount for side, amount in amounts.items()}
@@ -33,7 +39,12 @@ def _fold(graph: Graph, node: Node) -> bool:
     layer.attrs.update(pads)
     if layer.op == "avg_pool2d":
         layer.attrs["count_include_pad"] = 1
-    layer.set_input(0, node.input(0))
+    x = node.input(0)
+    if turn is not None:
+        x = rebuild(graph, turn, "transpose", [x], turn.attrs, quant_from=turn.output)
+    layer.set_input(0, x)
+    if turn is not None:
+        graph.remove(turn)
     graph.remove(node)
     return True
 

@@ -188,6 +188,16 @@ def test_pad_goes_into_a_convolution() -> None:
     assert body(graph).endswith(", -) {pad_top=2, pad_left=2, pad_bottom=3}")
 
 
+def test_pad_goes_past_a_transpose() -> None:
+    graph = new_graph(x=(1, 3, 5, 6))
+    border = {"before": (0, 0, 1, 2), "after": (0, 0, 3, 0)}
+    padded = graph.add("pad", [graph.inputs[0]], border, output_names=["padded"])
+    turned = graph.add("transpose", [padded.output], {"perm": (0, 2, 3, 1)})
+    finish(graph, y=_conv(graph, turned.output).output)
+    assert run_pass(fold_pad, graph)
+    assert ops_of(graph) == ["transpose", "conv2d"]
+
+
 def test_pads_and_pools() -> None:
     window = {"kernel_h": 4, "kernel_w": 3}
     for op, filler, possible in (
