@@ -228,7 +228,7 @@ def mean(node: TfliteNode) -> Value:
 
 
 def _uint8_mean(node: TfliteNode, count: int, whole_groups: bool) -> dict[str, Any]:
-    """The constants of LiteRT's uint8 kernel, which adds the unsigned numbers and takes the zero point off the result."""
+    """The constants of LiteRT's uint8 kernel, which adds unsigned numbers and takes the zero point off the result."""
     x, y = node.input_tensor(0).quant, node.output_tensor().quant
     require(x is not None and y is not None, "input or output has no scale")
     assert x is not None and y is not None
