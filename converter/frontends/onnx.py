@@ -136,7 +136,7 @@ class _Importer:
 
     def run(self, progress: Progress) -> Graph:
         self.builder.reserve(self._all_names())
-        self._add_initializers()
+        self._add_initializers(self.proto)
         self._add_inputs()
         nodes = _sorted(self.proto.node, set(self.scope))
         total = len(nodes)
@@ -158,8 +158,8 @@ class _Importer:
             names.update(node.output)
         return names
 
-    def _add_initializers(self) -> None:
-        for tensor in self.proto.initializer:
+    def _add_initializers(self, graph: onnx.GraphProto) -> None:
+        for tensor in graph.initializer:
             try:
                 self.scope[tensor.name] = constant(array_of(tensor), tensor.name)
             except Reject as error:
@@ -167,7 +167,7 @@ class _Importer:
                 self.rejected.append(Unsupported(tensor.name, "initializer", error.reason, error.hint))
             except (ValueError, TypeError) as error:
                 raise self.fail(f"the data of initializer '{tensor.name}' is damaged: {_one_line(error)}") from error
-        for sparse in self.proto.sparse_initializer:
+        for sparse in graph.sparse_initializer:
             self.scope[sparse.values.name] = Poison()
             self.rejected.append(Unsupported(sparse.values.name, "initializer", "it is a sparse tensor"))
 
@@ -292,6 +292,8 @@ class _Importer:
             return self._sizes([shape_of(node)])
         if node.op == "Size":
             return self._sizes([size_of(node)])
+        if node.op == "If":
+            return self._branch(node)
         if (arrays := compute(node)) is not None:
             return [self.builder.computed(array) for array in arrays]
         if (sizes := compute_sizes(node)) is not None:
@@ -306,13 +308,28 @@ class _Importer:
                 raise Reject(f"output {index} is not supported")
         return results
 
+    def _branch(self, node: OnnxNode) -> Sequence[Entry]:
+        """If whose condition is constant: the nodes of the branch that is taken, in its place."""
+        if node.value(0).data is None:
+            raise Reject(*onnx_control.REASONS["If"])
+        taken = bool(node.array(0, "the condition").any())
+        branch = node.subgraph("then_branch" if taken else "else_branch")
+        self._add_initializers(branch)
+        for index, proto in enumerate(_sorted(branch.node, set(self.scope))):
+            self.convert(proto, index)
+        self.builder.begin(node.name, node.op)
+        missing = [info.name for info in branch.output if info.name not in self.scope]
+        if missing:
+            raise self.fail(f"no node computes '{missing[0]}', an output of a branch of '{node.name}'")
+        return [self.scope[info.name] for info in branch.output]
+
     def _sizes(self, results: Sequence[Sizes]) -> Sequence[Entry]:
         """Sizes that are all known are constants like any other."""
         return [item if (known := item.known()) is None else self.builder.computed(known) for item in results]
 
     def _poisoned(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
         """A node behind a rejected one: it is reported too when its operator is not known at all."""
-        if row is None and node.op not in ("Shape", "Size"):
+        if row is None and node.op not in ("If", "Shape", "Size"):
             raise Reject(*_why_unknown(node))
         return []
 

@@ -155,6 +155,12 @@ class OnnxNode:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else array_of(attribute.t)
 
+    def subgraph(self, name: str) -> onnx.GraphProto:
+        attribute = self._attribute(name, AttributeProto.GRAPH)
+        if attribute is None:
+            raise Reject(f"attribute '{name}' is missing")
+        return attribute.g
+
     def attribute_names(self) -> list[str]:
         """Names of all attributes that are given; they count as read."""
         self._read.update(self._attributes)

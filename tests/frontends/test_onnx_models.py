@@ -243,6 +243,21 @@ def test_functions_are_inlined(tmp_path: Path) -> None:
     check(model, tmp_path)
 
 
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_constant_condition_picks_a_branch(condition: bool, tmp_path: Path) -> None:
+    def branch(op: str) -> onnx.GraphProto:
+        result = helper.make_tensor_value_info(f"{op}_y", TensorProto.FLOAT, None)
+        nodes = [helper.make_node("Add", ["x", f"{op}_c"], [f"{op}_t"]), helper.make_node(op, [f"{op}_t"], [f"{op}_y"])]
+        return helper.make_graph(nodes, op, [], [result], [numpy_helper.from_array(numbers(3), f"{op}_c")])
+
+    nodes = [
+        helper.make_node("If", ["c"], ["t"], then_branch=branch("Neg"), else_branch=branch("Abs")),
+        helper.make_node("Exp", ["t"], ["y"]),
+    ]
+    graph = check(make_model(nodes, {"x": (2, 3)}, ["y"], {"c": np.array(condition)}), tmp_path)
+    assert [node.op for node in graph.nodes] == ["add", "neg" if condition else "abs", "exp"]
+
+
 def test_external_data(tmp_path: Path) -> None:
     model = make_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": (2, 64)}, ["y"], {"w": numbers(64, 64)})
     feeds = feeds_for(model)
