@@ -6,35 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lith_models import one_node
 
 import microlith
 from microlith import modelfile, ops
-from microlith.dtypes import DType
 from microlith.evaluate import evaluate
-from microlith.ir import Graph, TensorType, Value
 from microlith.nnacl_kernels import catalogue
 
 SEEDS = 4
-
-
-def one_node(opdef: ops.OpDef, seed: int, constants: bool) -> tuple[Graph, dict[str, np.ndarray]]:
-    """A sample of an op as a graph. Input 0 is a graph input; the others are constants, or inputs too."""
-    sample = opdef.samples(np.random.default_rng(seed))
-    graph = Graph(opdef.name)
-    given: dict[str, np.ndarray] = {}
-    values: list[Value | None] = []
-    for index, array in enumerate(sample.inputs):
-        if array is None:
-            values.append(None)
-        elif constants and index > 0:
-            values.append(graph.constant(f"c{index}", np.asarray(array)))
-        else:
-            given[f"x{index}"] = np.asarray(array)
-            type = TensorType(DType.from_numpy(given[f"x{index}"].dtype), given[f"x{index}"].shape)
-            values.append(Value(f"x{index}", type))
-            graph.inputs.append(values[-1])
-    graph.outputs = list(graph.add(opdef.name, values, sample.attrs, name="node").outputs)
-    return graph, given
 
 
 @pytest.mark.parametrize("name", [opdef.name for opdef in ops.all_ops()])

@@ -1,0 +1,6 @@
+"""Makes the helper modules of this folder and of the runtime tests importable."""
+
+import sys
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "runtime")]
