@@ -183,6 +183,8 @@ def _pads(
     """Padding before each spatial dimension, then after each, with auto_pad settled."""
     spatial = len(kernel)
     mode = node.text("auto_pad", "NOTSET")
+    if mode != "NOTSET":
+        node.ignore("pads")
     if mode == "VALID":
         return [0] * (2 * spatial)
     if mode in ("SAME_UPPER", "SAME_LOWER"):

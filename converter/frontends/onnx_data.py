@@ -151,6 +151,7 @@ def split(g: Builder, node: OnnxNode) -> list[Value]:
     if isinstance(size, str):
         raise Reject("the size that is split must be known", FIX_SIZES)
     parts = (node.vector(1, "input 'split'") if node.has(1) else None) if node.opset >= 13 else node.integers("split")
+    node.ignore("num_outputs")
     if parts is None:
         count = node.integer("num_outputs", len(node.output_names))
         if count < 1:

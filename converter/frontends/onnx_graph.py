@@ -166,6 +166,10 @@ class OnnxNode:
         self._read.update(self._attributes)
         return list(self._attributes)
 
+    def ignore(self, *names: str) -> None:
+        """Attributes that have no say here count as read."""
+        self._read.update(names)
+
     def check_all_read(self) -> None:
         """``Reject`` when the row has left out an attribute that has a say in the result."""
         for name in self._attributes.keys() - self._read - WITHOUT_EFFECT:

@@ -18,6 +18,7 @@ def quantize_linear(g: Builder, node: OnnxNode) -> Value:
     """QuantizeLinear with one scale for the whole tensor."""
     x = node.value(0)
     zero = node.optional_array(2, "input 'y_zero_point'")
+    node.ignore("precision")
     chosen = node.integer("output_dtype", 0)
     dtype = DType.from_numpy(zero.dtype) if zero is not None else dtype_of(chosen) if chosen else DType.u8
     if dtype not in INTEGERS:
@@ -33,6 +34,7 @@ def dequantize_linear(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     if not x.dtype.is_integer:
         raise Reject(f"the input is {x.dtype.name}")
+    node.ignore("output_dtype")
     quant = _quant(node, x, node.optional_array(2, "input 'x_zero_point'"))
     if x.quant is not None and x.quant != quant:
         x = g.copy(x)
@@ -54,6 +56,7 @@ def _quant(node: OnnxNode, x: Value, zero: np.ndarray | None) -> Quant:
     if not np.all(np.isfinite(vector)) or np.any(vector < 0):
         raise Reject("a scale is negative or not finite")
     if vector.size == 1:
+        node.ignore("axis")
         return Quant(vector, points)
     axis = checked_axis(node.integer("axis", 1), len(x.shape), "attribute 'axis'")
     if x.shape[axis] != vector.size:

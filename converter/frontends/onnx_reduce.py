@@ -22,6 +22,7 @@ def _reduction(op: str, before: str | None = None, after: Sequence[str] = ()) ->
         x = node.value(0)
         rank = len(x.shape)
         given = axes_of(node, FIRST_WITH_AXES_INPUT.get(node.op, 18))
+        node.ignore("keepdims", "noop_with_empty_axes")
         if not given:
             axes = [] if node.integer("noop_with_empty_axes", 0) else list(range(rank))
         else:
@@ -47,6 +48,7 @@ def log_sum_exp(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     rank = len(x.shape)
     given = axes_of(node, 18)
+    node.ignore("keepdims", "noop_with_empty_axes")
     if not given and node.integer("noop_with_empty_axes", 0):
         return x
     axes = sorted({checked_axis(axis, rank, "an axis") for axis in given}) if given else list(range(rank))

@@ -28,6 +28,7 @@ def resize(g: Builder, node: OnnxNode) -> Value:
     mode = node.text("mode", "nearest")
     if mode != "nearest":
         raise Reject(f"attribute 'mode' is '{mode}'", "only nearest has a conversion yet")
+    node.ignore("antialias", "cubic_coeff_a", "exclude_outside", "extrapolation_value", "keep_aspect_ratio_policy")
     first = 1 if node.opset == 10 else 2
     scales = node.optional_array(first, "input 'scales'")
     given_axes = node.integers("axes")

@@ -230,6 +230,7 @@ QUANTIZED = [
     Case("QuantizeLinear", ((3, 40),), (scalar(0.03), np.array(3, np.int8)), result=TensorProto.INT8),
     Case("QuantizeLinear", ((3, 40),), (scalar(0.02), np.array(100, np.uint8)), result=TensorProto.UINT8),
     Case("DequantizeLinear", ((9,),), (scalar(0.5), np.array(1, np.int8)), dtype=TensorProto.INT8, result=1),
+    Case("DequantizeLinear", ((9,),), (scalar(0.5),), {"axis": 0}, dtype=TensorProto.INT8, result=1),
     Case("DequantizeLinear", ((9,),), (scalar(0.5),), dtype=TensorProto.UINT8, low=0, high=200, result=1),
 ]
 
