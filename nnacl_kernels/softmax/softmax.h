@@ -20,6 +20,9 @@ typedef struct nnacl_softmax_params {
     int32_t outer, depth, inner;
 } nnacl_softmax_params;
 
+/* The elements of a sum are neighbours in memory. */
+bool nnacl_softmax_accepts_last_axis(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

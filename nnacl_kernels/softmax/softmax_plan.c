@@ -47,6 +47,10 @@ static int32_t softmax_parts(const void *params, const nnacl_kernel *kernel) {
     return rows < 1 ? 1 : parts < rows ? parts : (int32_t)rows;
 }
 
+bool nnacl_softmax_accepts_last_axis(const void *params) {
+    return ((const nnacl_softmax_params *)params)->inner == 1;
+}
+
 const nnacl_op nnacl_softmax_op = {
     .name = "softmax",
     .params_name = "nnacl_softmax_params",
