@@ -23,7 +23,7 @@ TYPES: dict[str, int] = {
     "complex64": tflite.TensorType.COMPLEX64,
 }
 
-VERSIONS: dict[str, int] = {"BROADCAST_TO": 2}
+VERSIONS: dict[str, int] = {"BROADCAST_TO": 2, "TRANSPOSE_CONV": 3}
 """Operators whose first version LiteRT no longer has."""
 
 

@@ -14,11 +14,16 @@ from microlith.dtypes import DType
 from microlith.errors import ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, Value
 
-from . import tflite_conv, tflite_data, tflite_math
+from . import tflite_composite, tflite_conv, tflite_data, tflite_math
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_model import TfliteSubgraph, TfliteTensor, read_model
 
-ROWS: Mapping[str, Row] = {**tflite_conv.ROWS, **tflite_data.ROWS, **tflite_math.ROWS}
+ROWS: Mapping[str, Row] = {
+    **tflite_composite.ROWS,
+    **tflite_conv.ROWS,
+    **tflite_data.ROWS,
+    **tflite_math.ROWS,
+}
 """Builtin operator -> its conversion."""
 
 

@@ -244,7 +244,7 @@ def fused_clamp(number: int) -> dict[str, float]:
     if number not in _ACTIVATIONS:
         name = {4: "TANH", 5: "SIGN_BIT"}.get(number, str(number))
         raise Reject(f"fused activation {name} is not supported")
-    return _ACTIVATIONS[number][1]
+    return dict(_ACTIVATIONS[number][1])
 
 
 def axis_of(axis: int, rank: int, what: str = "axis") -> int:

@@ -154,12 +154,6 @@ def _comparison(op: str) -> Row:
     return row
 
 
-def floor_div(node: TfliteNode) -> Value:
-    a, b = node.value(0), node.value(1)
-    require(a.dtype is DType.f32, f"{a.dtype.name} is not supported")
-    return node.add("floor", [node.add("div", [a, b])])
-
-
 def add_n(node: TfliteNode) -> Value:
     values = node.all_values()
     require(len(values) >= 1 and not is_quantized(values[0]), "quantized tensors are not supported")
@@ -198,9 +192,7 @@ def _reduction(op: str) -> Callable[[TfliteNode], Value]:
     def row(node: TfliteNode) -> Value:
         keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
         x = node.value(0)
-        require(
-            op in ("reduce_mean", "reduce_sum") or not is_quantized(x), f"quantized {x.dtype.name} is not supported"
-        )
+        require(op != "reduce_prod" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
         axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
         attrs = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
         return node.add(op, [x], attrs, quant=node.output_quant())
@@ -326,7 +318,6 @@ ROWS: Mapping[str, Row] = {
     "EQUAL": _comparison("equal"),
     "EXP": _unary("exp", _float_table("exp")),
     "FLOOR": _unary("floor"),
-    "FLOOR_DIV": floor_div,
     "GELU": gelu,
     "GREATER": _comparison("greater"),
     "GREATER_EQUAL": _comparison("greater_equal"),

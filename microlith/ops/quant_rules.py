@@ -91,6 +91,9 @@ def _weighted(
     w_scales = channel_scales(node, weights, channels, axis)
     assert weights.quant is not None
     requant = weighted_requant(x_scale, w_scales, y_scale, contract, float32_product and weights.quant.scale.size == 1)
+    # An importer may have set one of the rules that refine tflite-double; another contract overrides it.
+    refined = node.attrs["rounding"] in (numerics.TFLITE_UP, numerics.TFLITE_UP_BY_8)
+    tflite_rounding = node.attrs["rounding"] if refined else tflite_rounding
     attrs = {
         "x_zero": x_zero,
         "w_zero": weight_zero(node, weights.quant, weights),

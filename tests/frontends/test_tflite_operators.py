@@ -384,6 +384,88 @@ def half_precision_weights(b: TfliteBuilder, rng: np.random.Generator) -> None:
     b.operator("FULLY_CONNECTED", [b.input((2, 6)), weights, -1], [b.output((2, 4))], "FullyConnectedOptions")
 
 
+@case
+def positions(b: TfliteBuilder, rng: np.random.Generator) -> None:
+    x = b.input((2, 5, 3))
+    for name in ("Max", "Min"):
+        operands = [x, b.constant(np.array(-1 if name == "Max" else 1, np.int32))]
+        out = b.output((2, 5) if name == "Max" else (2, 3), "int64" if name == "Max" else "int32")
+        output_type = {"OutputType": 4 if name == "Max" else 2}
+        b.operator(f"ARG_{name.upper()}", operands, [out], f"Arg{name}Options", **output_type)
+
+
+@case
+def gather_tuples(b: TfliteBuilder, rng: np.random.Generator) -> None:
+    x = b.input((3, 4, 5))
+    pairs = b.constant(np.array([[0, 3], [2, 1]], np.int32))
+    b.operator("GATHER_ND", [x, pairs], [b.output((2, 5))], "GatherNdOptions")
+    b.operator("GATHER_ND", [x, b.input((2, 3), "int32")], [b.output((2,))], "GatherNdOptions")
+
+
+@case
+def one_hot(b: TfliteBuilder, rng: np.random.Generator) -> None:
+    indices, depth = b.input((2, 3), "int32"), b.constant(np.array(4, np.int32))
+    on, off = b.constant(np.array(5.0, np.float32)), b.constant(np.array(-1.0, np.float32))
+    b.operator("ONE_HOT", [indices, depth, on, off], [b.output((2, 3, 4))], "OneHotOptions", Axis=-1)
+    b.operator("ONE_HOT", [indices, depth, on, off], [b.output((4, 2, 3))], "OneHotOptions", Axis=0)
+
+
+@case
+def divisions_of_integers(b: TfliteBuilder, rng: np.random.Generator) -> None:
+    shifted = b.tensor((4, 5), "int32")
+    five = b.constant(np.array([5, -7, 2, 100, 0], np.int32))
+    b.operator("SUB", [b.input((4, 5), "int32"), five], [shifted], "SubOptions")
+    divisor = b.constant(np.array([3, -3, 2, -7, 5], np.int32))
+    b.operator("FLOOR_DIV", [shifted, divisor], [b.output((4, 5), "int32")], "FloorDivOptions")
+    b.operator("FLOOR_MOD", [shifted, divisor], [b.output((4, 5), "int32")], "FloorModOptions")
+
+
+@case
+def logical_reductions(b: TfliteBuilder, rng: np.random.Generator) -> None:
+    x, axes = b.input((3, 4, 2), "bool"), b.constant(ints(1))
+    b.operator("REDUCE_ANY", [x, axes], [b.output((3, 2), "bool")], "ReducerOptions")
+    b.operator("REDUCE_ALL", [x, axes], [b.output((3, 1, 2), "bool")], "ReducerOptions", KeepDims=True)
+
+
+@case
+def range_of_constants(b: TfliteBuilder, rng: np.random.Generator) -> None:
+    numbers = b.tensor((5,), "int32")
+    b.operator("RANGE", [b.constant(np.array(v, np.int32)) for v in (2, 12, 2)], [numbers], "RangeOptions")
+    b.operator("ADD", [b.input((5,), "int32"), numbers], [b.output((5,), "int32")], "AddOptions")
+
+
+def bilinear(size: tuple[int, int], **options: bool) -> Case:
+    def build(b: TfliteBuilder, rng: np.random.Generator) -> None:
+        operands = [b.input((2, 4, 5, 3)), b.constant(ints(*size))]
+        b.operator("RESIZE_BILINEAR", operands, [b.output((2, *size, 3))], "ResizeBilinearOptions", **options)
+
+    return build
+
+
+CASES["resize_bilinear"] = bilinear((8, 10))
+CASES["resize_bilinear_down"] = bilinear((3, 2))
+CASES["resize_bilinear_corners"] = bilinear((7, 9), AlignCorners=True)
+CASES["resize_bilinear_centers"] = bilinear((6, 11), HalfPixelCenters=True)
+
+
+def transposed(padding: int, stride: int, kernel: tuple[int, int], size: tuple[int, int], bias: bool) -> Case:
+    def build(b: TfliteBuilder, rng: np.random.Generator) -> None:
+        filters = b.constant(rng.standard_normal((3, *kernel, 2)).astype(np.float32))
+        operands = [b.constant(ints(1, *size, 3)), filters, b.input((1, 4, 5, 2))]
+        operands += [b.constant(rng.standard_normal(3).astype(np.float32))] if bias else []
+        options = {"Padding": padding, "StrideH": stride, "StrideW": stride}
+        b.operator("TRANSPOSE_CONV", operands, [b.output((1, *size, 3))], "TransposeConvOptions", **options)
+
+    return build
+
+
+CASES["transpose_conv_same"] = transposed(0, 2, (3, 3), (8, 10), False)
+CASES["transpose_conv_odd"] = transposed(0, 2, (3, 2), (7, 9), False)
+CASES["transpose_conv_valid"] = transposed(1, 2, (3, 3), (9, 11), True)
+CASES["transpose_conv_stride_1"] = transposed(0, 1, (3, 3), (4, 5), True)
+CASES["transpose_conv_wide_stride"] = transposed(1, 3, (2, 2), (11, 14), False)
+
+
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_operator(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(len(name))

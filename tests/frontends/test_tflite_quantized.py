@@ -261,6 +261,52 @@ def test_data_operators_keep_the_bytes(dtype: str, tmp_path: Path) -> None:
     compare(b.build(), tmp_path, rng, kinds=range(6))
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("size", "options"),
+    [
+        ((8, 10), {}),
+        ((3, 2), {}),
+        ((7, 9), {"AlignCorners": True}),
+        ((8, 10), {"HalfPixelCenters": True}),
+        ((6, 11), {"HalfPixelCenters": True}),
+    ],
+)
+def test_resize_bilinear(size: tuple[int, int], options: dict[str, bool], dtype: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    b = TfliteBuilder()
+    same = quant(rng, dtype)
+    operands = [b.input((2, 4, 5, 9), dtype, **same), b.constant(np.array(size, np.int32))]
+    b.operator(
+        "RESIZE_BILINEAR", operands, [b.output((2, *size, 9), dtype, **same)], "ResizeBilinearOptions", **options
+    )
+    compare(b.build(), tmp_path, rng, kinds=range(6))
+
+
+@pytest.mark.parametrize("channels", [3, 8, 13])
+def test_transpose_conv(channels: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(channels)
+    b = TfliteBuilder()
+    given = quant(rng, "int8")
+    x = b.input((1, 4, 5, 6), "int8", **given)
+    operands, y = weights(b, rng, (channels, 3, 3, 6), 0, given, "int8")
+    sizes = b.constant(np.array([1, 8, 10, channels], np.int32))
+    options = {"StrideH": 2, "StrideW": 2, "Padding": 0}
+    out = b.output((1, 8, 10, channels), "int8", **y)
+    b.operator("TRANSPOSE_CONV", [sizes, operands[0], x, operands[1]], [out], "TransposeConvOptions", **options)
+    compare(b.build(), tmp_path, rng, kinds=range(6))
+
+
+@pytest.mark.parametrize("name", ["REDUCE_MAX", "REDUCE_MIN"])
+def test_reductions(name: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    b = TfliteBuilder()
+    same = quant(rng, "int8")
+    x, axes = b.input((2, 5, 6, 7), "int8", **same), b.constant(np.array([1, 2], np.int32))
+    b.operator(name, [x, axes], [b.output((2, 7), "int8", **same)], "ReducerOptions")
+    compare(b.build(), tmp_path, rng, kinds=range(6))
+
+
 def test_uint8_concatenation_changes_scales(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     b = TfliteBuilder()
