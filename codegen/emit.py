@@ -36,8 +36,8 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def render(view: ModelView, *, opt: str) -> dict[str, str]:
-    """The text of every file of a project but report and manifest, by path."""
+def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
+    """Every file of a project but report and manifest, by path."""
     kernels = closure.kernel_files(view.sources, view.headers)
     kernel_sources = [f"kernels/{path}" for path in kernels if path.endswith(".c")]
     target = view.target
@@ -47,11 +47,12 @@ def render(view: ModelView, *, opt: str) -> dict[str, str]:
             platform[f"platform/{name}"] = f"cortex_m/{name}.j2"
     else:
         platform["main/platform_hosted.c"] = "main/platform_hosted.c.j2"
+    suffix = ".S" if view.binary_weights else ".c"
     files = {
         f"{view.name}.h": "model.h.j2",
         f"{view.name}.c": "model.c.j2",
         f"{view.name}_weights.h": "weights.h.j2",
-        f"{view.name}_weights.c": "weights.c.j2",
+        f"{view.name}_weights{suffix}": f"weights{suffix}.j2",
         "main/selftest.c": "main/selftest.c.j2",
         "main/selftest_data.h": "main/selftest_data.h.j2",
         "main/runner.c": "main/runner.c.j2",
@@ -90,7 +91,18 @@ def render(view: ModelView, *, opt: str) -> dict[str, str]:
     environment = _environment()
     texts = {path: environment.get_template(template).render(context) for path, template in files.items()}
     texts.update({f"kernels/{path}": text for path, text in kernels.items()})
-    return dict(sorted(texts.items()))
+    files_out = {path: text.encode() for path, text in texts.items()}
+    if view.binary_weights:
+        files_out[f"{view.name}_weights.bin"] = _binary_weights(view)
+    return dict(sorted(files_out.items()))
+
+
+def _binary_weights(view: ModelView) -> bytes:
+    """All constants, each at its offset."""
+    data = bytearray()
+    for constant in view.constants:
+        data += bytes(constant.offset - len(data)) + constant.data
+    return bytes(data)
 
 
 def _struct_sizes(view: ModelView) -> list[tuple[str, int]]:

@@ -30,6 +30,7 @@ _OPTIMIZE = {
     ("size", "hosted"): "-Os",
     ("size", "bare-metal"): "-Os",
 }
+_MOST_SOURCE_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def generate(
     samples: Sequence[Mapping[str, np.ndarray]] | None = None,
     sizes: Mapping[str, int] | None = None,
     optimize: Literal["speed", "size"] = "speed",
+    weights: Literal["auto", "source", "binary"] = "auto",
     force: bool = False,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
@@ -78,6 +80,8 @@ def generate(
     prefix of files and C names (default: the name of the file or graph). ``samples`` are inputs for the self-test, each
     by name; without them one is drawn. ``sizes`` gives the sizes of symbolic dimensions. ``force`` replaces a folder
     whatever it holds. ``optimize`` chooses the compiler's level that the build files name.
+    ``weights`` puts the constants into C source, or into a binary file that the assembler includes; ``auto`` takes
+    source up to 16 MiB, beyond which compilers become slow.
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
@@ -90,7 +94,8 @@ def generate(
         program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
-    view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract)
+    binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
+    view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
     chosen = list(samples or [draw_sample(graph, sizes or {})])
     stored = []
     for sample in chosen:
@@ -98,7 +103,7 @@ def generate(
         stored.append(sample_view(view, program, inputs, evaluate(graph, inputs)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
-    files = {path: text.encode() for path, text in emit.render(view, opt=_OPTIMIZE[optimize, row.system]).items()}
+    files = emit.render(view, opt=_OPTIMIZE[optimize, row.system])
     report = _report(view, [*files, REPORT])
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)

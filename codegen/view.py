@@ -56,6 +56,10 @@ class ConstantView:
     nbytes: int
     title: str
     lines: tuple[str, ...]
+    """Of an initialiser; none when the constants stand in a binary file."""
+    data: bytes
+    offset: int
+    """Bytes from the start of that binary file."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,8 @@ class ModelView:
     kernels: tuple[str, ...]
     sources: tuple[str, ...]
     """Kernel sources, paths inside ``kernels/``."""
+    binary_weights: bool
+    """The constants stand in a binary file that the assembler includes, not in C."""
     samples: tuple[SampleView, ...] = ()
     needs_math: bool = False
     largest_workspace: int = field(default=0)
@@ -138,7 +144,9 @@ class _Constants:
 
     prefix: str
     alignment: int
-    names: UniqueNames
+    binary: bool
+    names: UniqueNames = field(default_factory=UniqueNames)
+    end: int = 0
     views: list[ConstantView] = field(default_factory=list)
     _symbols: dict[object, str] = field(default_factory=dict)
 
@@ -152,11 +160,15 @@ class _Constants:
             return self._symbols[key], 0
         symbol = self.names.take(f"{self.prefix}_{base}")
         self._symbols[key] = symbol
-        self.views.append(_constant(symbol, tensor, packed, title))
+        view = _constant(symbol, tensor, packed, title, self.end, self.binary)
+        self.views.append(view)
+        self.end += -(-view.nbytes // self.alignment) * self.alignment
         return symbol, len(content)
 
 
-def _constant(symbol: str, tensor: ProgramTensor, packed: bytes | None, title: str) -> ConstantView:
+def _constant(
+    symbol: str, tensor: ProgramTensor, packed: bytes | None, title: str, offset: int, binary: bool
+) -> ConstantView:
     dtype = tensor.type.dtype
     assert tensor.data is not None
     array = np.asarray(tensor.data)
@@ -172,13 +184,17 @@ def _constant(symbol: str, tensor: ProgramTensor, packed: bytes | None, title: s
         count=max(1, array.size),
         nbytes=array.nbytes,
         title=title,
-        lines=tuple(literals.array_lines(array, dtype)),
+        lines=() if binary else tuple(literals.array_lines(array, dtype)),
+        data=array.tobytes(),
+        offset=offset,
     )
 
 
-def build_view(program: Program, target: Target, *, name: str, title: str, contract: str) -> ModelView:
+def build_view(
+    program: Program, target: Target, *, name: str, title: str, contract: str, binary_weights: bool
+) -> ModelView:
     """Everything about a project but its files' texts. Raises TargetError when the target's memory cannot hold it."""
-    constants = _Constants(name, target.alignment, UniqueNames())
+    constants = _Constants(name, target.alignment, binary_weights)
     layers = tuple(_layer(index, call, program, constants) for index, call in enumerate(program.calls))
     inputs = _io(program, program.inputs, "input", constants)
     outputs = _io(program, program.outputs, "output", constants)
@@ -204,6 +220,7 @@ def build_view(program: Program, target: Target, *, name: str, title: str, contr
         headers=tuple(sorted({catalogue.ops()[call.node.op].header for call in used})),
         kernels=tuple(sorted({call.kernel.symbol for call in used})),
         sources=tuple(sorted({call.kernel.file for call in used})),
+        binary_weights=binary_weights,
         needs_math=any(literals.needs_math(line) for struct in params for line in struct.lines),
         largest_workspace=max((call.workspace for call in used), default=0),
     )
