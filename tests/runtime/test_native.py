@@ -1,0 +1,117 @@
+"""The C side as its users meet it: the tools, the installed library, and the header."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lith_models import Case
+from native_build import ROOT, build, execute, require_tools
+
+CLIENT = Path(__file__).parent / "c_client.c"
+
+
+def test_lith_run(case: Case, tmp_path: Path) -> None:
+    program = build("release") / "lith_run"
+    words: list[str | Path] = [program, case.path, "--output-dir", tmp_path, "--threads", "2"]
+    for index, (name, array) in enumerate(case.inputs.items()):
+        path = tmp_path / (f"{name}.npy" if index == 0 else f"{name}.bin")
+        if index == 0:
+            np.save(path, array)
+        else:
+            path.write_bytes(array.tobytes())
+        words += ["--input", f"{name}={path}"]
+        if any(isinstance(size, str) for value in case.graph.inputs for size in value.shape):
+            words += ["--shape", f"{name}={','.join(map(str, array.shape))}"]
+    output = execute(words)
+    for index, (name, expected) in enumerate(case.expected.items()):
+        result = np.load(tmp_path / f"{index}_{name}.npy")
+        assert result.shape == expected.shape and result.dtype == expected.dtype
+        atol = 1e-5 * np.abs(expected).max() if expected.dtype.kind == "f" else 0
+        np.testing.assert_allclose(result.astype(np.float64), expected, rtol=1e-5, atol=atol)
+        assert f"{name} " in output
+
+
+def test_lith_run_refuses(cases: dict[str, Case], tmp_path: Path) -> None:
+    program = build("release") / "lith_run"
+    mlp = cases["mlp"].path
+    wrong = tmp_path / "wrong.npy"
+    np.save(wrong, np.zeros((24, 2), np.float32))
+    short = tmp_path / "short.bin"
+    short.write_bytes(b"123")
+    for words, expected in (
+        ([], "usage"),
+        (["--frobnicate"], "unknown option"),
+        ([tmp_path / "no.lith"], "no.lith: the file cannot be read"),
+        ([wrong], "not have the mark"),
+        ([mlp, "--input"], "needs an argument"),
+        ([mlp, "--input", f"z={short}"], "names no input"),
+        ([mlp, "--input", f"x={short}"], "3 bytes, input 'x' wants 192"),
+        ([mlp, "--input", wrong], "(24, 2)"),
+        ([mlp, "--threads", "0"], "a number from 1"),
+        ([mlp, "--isa", "mmx"], "no instruction set 'mmx'"),
+        ([mlp, "--shape", "x=2,25"], "node 0"),
+        ([mlp, "--output-dir", tmp_path / "nowhere"], "cannot write"),
+    ):
+        assert expected in execute([program, *words], code=2 if not words else 1)
+
+
+def test_lith_bench(cases: dict[str, Case]) -> None:
+    program = build("release") / "lith_bench"
+    report = json.loads(execute([program, cases["cnn"].path, "--json", "--repeat", "3", "--threads", "2"]))
+    assert report["repeat"] == 3 and report["threads"] == 2 and report["arena_bytes"] > 0
+    assert report["min_ns"] <= report["median_ns"] <= report["p90_ns"]
+    output = execute([program, cases["dynamic"].path, "--shape", "x=5,10", "--profile", "--repeat", "2", "--isa", "c"])
+    assert "nnacl_dense_f32_c" in output
+
+
+def check_client(program: Path, case: Case) -> None:
+    printed = np.array(execute([program, case.path]).split(), np.float32).reshape(2, 5)
+    x = (np.arange(48, dtype=np.float32) / 48).reshape(2, 24)
+    expected = Case(case.graph, case.path, {"x": x}).expected["scores"]
+    np.testing.assert_allclose(printed, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_installed_library(cases: dict[str, Case], tmp_path: Path) -> None:
+    """find_package(microlith) and pkg-config, shared and static."""
+    prefix, project = tmp_path / "prefix", tmp_path / "project"
+    execute(["cmake", "--install", build("release"), "--prefix", prefix])
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(client C)\nfind_package(microlith 0.1 REQUIRED)\n"
+        f'foreach(kind microlith microlith_static)\nadd_executable(client_${{kind}} "{CLIENT}")\n'
+        "target_link_libraries(client_${kind} microlith::${kind})\nendforeach()\n"
+    )
+    execute(["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}"])
+    execute(["cmake", "--build", project / "build"])
+    for kind in ("microlith", "microlith_static"):
+        check_client(project / "build" / f"client_{kind}", cases["mlp"])
+    execute([prefix / "bin" / "lith_run", cases["mlp"].path])
+
+
+def test_pkg_config(cases: dict[str, Case], tmp_path: Path) -> None:
+    require_tools("pkg-config")
+    prefix = tmp_path / "prefix"
+    execute(["cmake", "--install", build("release"), "--prefix", prefix])
+    (description,) = prefix.rglob("microlith.pc")
+    query = ["pkg-config", "--cflags", "--libs", str(description)]
+    flags = execute(query).split()
+    execute(["cc", CLIENT, *flags, f"-Wl,-rpath,{description.parents[1]}", "-o", tmp_path / "client"])
+    check_client(tmp_path / "client", cases["mlp"])
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
+def test_header_is_c_and_cpp(compiler: str, tmp_path: Path) -> None:
+    require_tools(compiler)
+    source = tmp_path / ("use.cpp" if "++" in compiler else "use.c")
+    source.write_text(
+        '#include "microlith.h"\n'
+        "lith_model_options model_options = LITH_MODEL_OPTIONS_INIT;\n"
+        "lith_session_options session_options = LITH_SESSION_OPTIONS_INIT;\n"
+    )
+    standard = "-std=c++17" if "++" in compiler else "-std=c11"
+    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    include = f"-I{ROOT / 'runtime' / 'include'}"
+    execute([compiler, standard, *warnings, include, "-c", source, "-o", tmp_path / "use.o"])
