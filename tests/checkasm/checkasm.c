@@ -24,7 +24,7 @@ static const char usage[] =
     "Exit code 0: all rows agree; 1: a failure, or a row that no check visits; 2: wrong usage.\n";
 
 static const check_family *const families[] = {
-    &check_conv, &check_data,  &check_dense,  &check_elementwise,
+    &check_conv, &check_data,  &check_dense,  &check_elementwise, &check_norm,
     &check_pool, &check_quant, &check_reduce, &check_softmax,
 };
 
@@ -71,6 +71,7 @@ static void draw(check_case *c, const check_op *check, int32_t dtype, const sett
     c->bench = bench;
     c->relative = 1e-5;
     c->absolute = 1e-6;
+    c->n_out = 1;
     check->draw(c);
 }
 

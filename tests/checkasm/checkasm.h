@@ -12,6 +12,8 @@
 
 #include "nnacl_kernels.h"
 
+#define CHECK_MAX_OUTPUTS 8
+
 /* One instance of an op: its parameters and inputs. */
 typedef struct check_case {
     const nnacl_op *op;
@@ -26,6 +28,7 @@ typedef struct check_case {
     nnacl_tensor in[NNACL_MAX_INPUTS];
     void *data[NNACL_MAX_INPUTS]; /* NULL: absent */
     bool constant[NNACL_MAX_INPUTS];
+    int32_t n_out; /* 1 unless the draw says otherwise; CHECK_MAX_OUTPUTS at most */
     /* How far a float result may be off: absolute + relative * (largest magnitude in the output). */
     double relative, absolute;
 } check_case;
@@ -40,8 +43,8 @@ typedef struct check_family {
     const check_op *ops; /* ends with op NULL */
 } check_family;
 
-extern const check_family check_conv, check_data, check_dense, check_elementwise, check_pool, check_quant, check_reduce,
-    check_softmax;
+extern const check_family check_conv, check_data, check_dense, check_elementwise, check_norm, check_pool, check_quant,
+    check_reduce, check_softmax;
 
 /* Randomness; all of it comes from the seed of the case. Draw one value in a statement: the order of arguments differs
  * from compiler to compiler. */

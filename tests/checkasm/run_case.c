@@ -74,11 +74,26 @@ typedef struct run_style {
 typedef struct buffers {
     guarded params, pointers, workspace;
     guarded in[NNACL_MAX_INPUTS];
-    guarded out;
+    guarded out[CHECK_MAX_OUTPUTS];
 } buffers;
+
+/* The outputs of a case. Their results lie one behind the other in one block. */
+typedef struct outputs {
+    int32_t count;
+    nnacl_tensor at[CHECK_MAX_OUTPUTS];
+} outputs;
 
 static size_t tensor_bytes(const nnacl_tensor *tensor) {
     return (size_t)nnacl_element_count(tensor) * nnacl_dtype_size(tensor->dtype);
+}
+
+/* Where output `index` begins in a block of results; with the count of outputs: bytes of all. */
+static size_t output_offset(const outputs *out, int32_t index) {
+    size_t offset = 0;
+    for (int32_t i = 0; i < index; i++) {
+        offset += (tensor_bytes(&out->at[i]) + 15) / 16 * 16;
+    }
+    return offset;
 }
 
 bool run_possible(const nnacl_kernel *row) {
@@ -87,7 +102,7 @@ bool run_possible(const nnacl_kernel *row) {
 
 /* Inputs as the row wants them: constants packed where it asks for it. Sealed, but for an input that is run in place.
  */
-static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out,
+static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, const outputs *out,
                    const run_style *style) {
     const nnacl_op *op = c->op;
     memset(b, 0, sizeof *b);
@@ -118,9 +133,9 @@ static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, con
         }
     }
     guarded_seal(&b->pointers);
-    if (!style->in_place) {
-        b->out = guarded_alloc(tensor_bytes(out), style->at_end);
-        memset(b->out.data, style->junk, b->out.size);
+    for (int32_t i = style->in_place ? 1 : 0; i < out->count; i++) {
+        b->out[i] = guarded_alloc(tensor_bytes(&out->at[i]), style->at_end);
+        memset(b->out[i].data, style->junk, b->out[i].size);
     }
     const size_t size = op->workspace ? op->workspace(b->params.data, row) : 0;
     if (size > 0) {
@@ -132,25 +147,29 @@ static void tear_down(buffers *b, int32_t n_in) {
     guarded_free(&b->params);
     guarded_free(&b->pointers);
     guarded_free(&b->workspace);
-    guarded_free(&b->out);
+    for (int32_t i = 0; i < CHECK_MAX_OUTPUTS; i++) {
+        guarded_free(&b->out[i]);
+    }
     for (int32_t i = 0; i < n_in; i++) {
         guarded_free(&b->in[i]);
     }
 }
 
-static void call(const nnacl_kernel *row, const buffers *b, void *y, int32_t part, int32_t parts) {
+static void call(const nnacl_kernel *row, const buffers *b, bool in_place, int32_t part, int32_t parts) {
     const nnacl_ctx ctx = {b->workspace.data, b->workspace.size, part, parts};
-    void *const outputs[] = {y};
-    row->run(&ctx, b->params.data, (const void *const *)(const void *)b->pointers.data, outputs);
+    void *y[CHECK_MAX_OUTPUTS];
+    for (int32_t i = 0; i < CHECK_MAX_OUTPUTS; i++) {
+        y[i] = in_place && i == 0 ? b->in[0].data : b->out[i].data;
+    }
+    row->run(&ctx, b->params.data, (const void *const *)(const void *)b->pointers.data, y);
 }
 
 /* Runs all parts, the last one first, so that none can lean on another. NULL, or what went wrong; the result goes to
  * `result`. */
-static const char *execute(const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out,
-                           const run_style *style, void *result) {
+static const char *execute(const check_case *c, const nnacl_kernel *row, const outputs *out, const run_style *style,
+                           void *result) {
     static buffers b; /* outlives a crash */
     set_up(&b, c, row, out, style);
-    unsigned char *y = style->in_place ? b.in[0].data : b.out.data;
     const int crash = sigsetjmp(after_crash, 1);
     if (crash) {
         alarm(0);
@@ -163,14 +182,16 @@ static const char *execute(const check_case *c, const nnacl_kernel *row, const n
         if (b.workspace.data) {
             memset(b.workspace.data, style->junk ^ part, b.workspace.size);
         }
-        call(row, &b, y, part, style->parts);
+        call(row, &b, style->in_place, part, style->parts);
     }
     alarm(0);
     inside_kernel = 0;
-    bool intact = style->in_place || guarded_intact(&b.out);
-    intact = intact && (!b.workspace.data || guarded_intact(&b.workspace));
-    intact = intact && (!style->in_place || guarded_intact(&b.in[0]));
-    memcpy(result, y, tensor_bytes(out));
+    bool intact = !b.workspace.data || guarded_intact(&b.workspace);
+    for (int32_t i = 0; i < out->count; i++) {
+        const guarded *y = style->in_place && i == 0 ? &b.in[0] : &b.out[i];
+        intact = intact && guarded_intact(y);
+        memcpy((unsigned char *)result + output_offset(out, i), y->data, tensor_bytes(&out->at[i]));
+    }
     tear_down(&b, c->n_in);
     return intact ? NULL : "wrote outside of its output or workspace";
 }
@@ -264,7 +285,7 @@ static double now(void) {
 }
 
 /* Nanoseconds of one run: the best of several rounds. */
-static double measure(const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out) {
+static double measure(const check_case *c, const nnacl_kernel *row, const outputs *out) {
     const run_style style = {.parts = 1};
     buffers b;
     set_up(&b, c, row, out, &style);
@@ -273,7 +294,7 @@ static double measure(const check_case *c, const nnacl_kernel *row, const nnacl_
     for (int32_t round = 0; round < 8; round++) {
         const double start = now();
         for (int32_t i = 0; i < repeats; i++) {
-            call(row, &b, b.out.data, 0, 1);
+            call(row, &b, false, 0, 1);
         }
         const double each = (now() - start) / repeats;
         best = each < best ? each : best;
@@ -331,11 +352,11 @@ static void plan_foreign(const check_case *c, const nnacl_kernel *row) {
 
 /* Runs a row in several styles against the expected output. `loose`: the case is spoilt; floats are not compared, and
  * it may take too long, as a file may ask for much work without being wrong. */
-static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_kernel *reference,
-                    const nnacl_tensor *out, const void *expected, void *result, const char *where, bool loose) {
+static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_kernel *reference, const outputs *out,
+                    const void *expected, void *result, const char *where, bool loose) {
     const int32_t most = c->op->parts ? c->op->parts(c->params.bytes, row) : 1;
     check_case dice = *c;
-    const bool may_alias = c->op->alias != NNACL_ALIAS_NONE && tensor_bytes(&c->in[0]) == tensor_bytes(out);
+    const bool may_alias = c->op->alias != NNACL_ALIAS_NONE && tensor_bytes(&c->in[0]) == tensor_bytes(&out->at[0]);
     const bool at_end = check_chance(&dice, 50);
     const unsigned seconds = loose ? 1 : 0;
     const run_style styles[] = {
@@ -343,7 +364,6 @@ static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_ke
         {most < 2 ? 1 : check_int(&dice, 2, most < 7 ? most : 7), !at_end, false, 0xc3, "split", seconds},
         {1, at_end, may_alias, 0x3c, "in place", seconds},
     };
-    const bool is_float = out->dtype == NNACL_F32 || out->dtype == NNACL_F64;
     for (int32_t s = 0; s < (may_alias ? 3 : 2); s++) {
         const char *message = execute(c, row, out, &styles[s], result);
         if (message && loose && message == never_ends) {
@@ -353,20 +373,23 @@ static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_ke
             report(row, &styles[s], where, message);
             return false;
         }
-        if (loose && is_float) {
-            continue;
-        }
-        const int64_t i = first_difference(c, out, result, expected, row == reference);
-        if (i >= 0) {
-            report_difference(row, &styles[s], where, out, result, expected, i);
-            return false;
+        for (int32_t o = 0; o < out->count; o++) {
+            const nnacl_tensor *tensor = &out->at[o];
+            const unsigned char *got = (const unsigned char *)result + output_offset(out, o);
+            const unsigned char *wanted = (const unsigned char *)expected + output_offset(out, o);
+            const bool skipped = loose && (tensor->dtype == NNACL_F32 || tensor->dtype == NNACL_F64);
+            const int64_t i = skipped ? -1 : first_difference(c, tensor, got, wanted, row == reference);
+            if (i >= 0) {
+                report_difference(row, &styles[s], where, tensor, got, wanted, i);
+                return false;
+            }
         }
     }
     return true;
 }
 
 static bool run_rows(const check_case *c, const run_options *options, row_result *results, const char *where,
-                     const nnacl_tensor *out, bool spoilt) {
+                     const outputs *out, bool spoilt) {
     const nnacl_kernel *reference = reference_row(c);
     if (!reference) {
         if (!spoilt) {
@@ -377,8 +400,8 @@ static bool run_rows(const check_case *c, const run_options *options, row_result
     if (results[row_index(reference)].failures >= MAX_FAILURES_PER_ROW) {
         return true;
     }
-    void *expected = malloc(tensor_bytes(out) + 1);
-    void *result = malloc(tensor_bytes(out) + 1);
+    void *expected = malloc(output_offset(out, out->count) + 1);
+    void *result = malloc(output_offset(out, out->count) + 1);
     const run_style plain = {1, true, false, 0xff, "reference", spoilt ? 1 : 0};
     const char *message = expected && result ? execute(c, reference, out, &plain, expected) : "no memory";
     if (message && !(spoilt && message == never_ends)) {
@@ -387,7 +410,9 @@ static bool run_rows(const check_case *c, const run_options *options, row_result
     }
     if (!message && !spoilt && !options->bench) {
         row_result *r = &results[row_index(reference)];
-        r->digest = add_digest(r->digest, out, expected);
+        for (int32_t i = 0; i < out->count; i++) {
+            r->digest = add_digest(r->digest, &out->at[i], (unsigned char *)expected + output_offset(out, i));
+        }
     }
     const nnacl_kernel *row;
     for (int32_t i = 0; !message && (row = nnacl_kernel_at(i)) != NULL; i++) {
@@ -412,11 +437,12 @@ static bool run_rows(const check_case *c, const run_options *options, row_result
 
 bool run_case(const check_case *drawn, const run_options *options, row_result *results, const char *where) {
     check_case c = *drawn;
-    nnacl_tensor out;
+    outputs out;
     memset(&out, 0, sizeof out);
-    const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, &out, 1);
+    out.count = c.n_out;
+    const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, out.at, out.count);
     if (!message) {
-        message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, &out, 1);
+        message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, out.at, out.count);
     }
     if (message) {
         fprintf(stderr, "FAIL %s: the plan half refuses the case: %s\n     %s\n", c.op->name, message, where);
@@ -525,16 +551,18 @@ bool run_spoilt(check_case *drawn, const run_options *options, row_result *resul
     drawn->random = c.random;
     bool fine = true;
     if (redraw(&c, drawn)) {
-        nnacl_tensor out;
+        outputs out;
         memset(&out, 0, sizeof out);
-        const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, &out, 1);
+        out.count = c.n_out;
+        const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, out.at, out.count);
         if (!message) {
-            message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, &out, 1);
+            message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, out.at, out.count);
             if (message) {
                 fprintf(stderr, "FAIL %s: nnacl_check refuses what resize made: %s\n     %s\n", c.op->name, message,
                         where);
                 fine = false;
-            } else if (nnacl_element_count(&out) < 1 << 20 && (!c.op->macs || c.op->macs(c.params.bytes) < 1 << 26)) {
+            } else if (output_offset(&out, out.count) < 1 << 22 &&
+                       (!c.op->macs || c.op->macs(c.params.bytes) < 1 << 26)) {
                 fine = run_rows(&c, options, results, where, &out, true);
             }
         }

@@ -1,0 +1,55 @@
+/* Normalizations. f32.
+ *
+ * layer_norm: y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on. Inputs 0 x,
+ *   1 scale, 2 bias (both optional, of the shape x.dims[axis ..]). Outputs y and, with with_statistics, the mean and
+ *   the factor 1 / sqrt(variance + epsilon), in which the dimensions from `axis` on are 1.
+ * rms_norm: y = x / sqrt(mean of x^2 + epsilon) * scale. Inputs 0 x, 1 scale (optional).
+ * group_norm: x [n, ..., c] with channels last. Each sample and each of `groups` runs of c / groups channels is brought
+ *   to mean 0 and variance 1 (epsilon as above), then y = that * scale[c] + bias[c]. Inputs 0 x, 1 scale, 2 bias (both
+ *   optional). One channel per group is an instance normalization.
+ * lrn: y = x * (bias + alpha * sum of x^2 over the channels c - before .. c + after that exist)^-beta; the last
+ *   dimension holds the channels.
+ *
+ * The variance is the mean of the squared distances from the mean.
+ */
+#ifndef NNACL_NORM_H
+#define NNACL_NORM_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nnacl_norm_params {
+    /* attributes */
+    int32_t axis; /* 0 .. rank - 1 */
+    float epsilon;
+    int32_t with_statistics; /* layer_norm only */
+    /* shapes, derived */
+    int32_t rows, depth;
+    int32_t has_scale, has_bias;
+} nnacl_norm_params;
+
+typedef struct nnacl_group_norm_params {
+    /* attributes */
+    int32_t groups;
+    float epsilon;
+    /* shapes, derived */
+    int32_t batch, positions, channels;
+    int32_t has_scale, has_bias;
+} nnacl_group_norm_params;
+
+typedef struct nnacl_lrn_params {
+    /* attributes */
+    int32_t before, after;
+    float alpha, beta, bias;
+    /* shapes, derived */
+    int32_t rows, channels;
+} nnacl_lrn_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
