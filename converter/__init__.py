@@ -17,6 +17,9 @@ from .pipeline import optimize
 Progress = Callable[[int, int, str], None]
 """Called with the number of steps done, the number of all steps, and what is being done."""
 
+ONNX_FIRST_BYTE = b"\x08"
+"""The protobuf tag of a model's first field, its IR version."""
+
 Observer = Callable[[str, bool, int, int], None]
 """Called after each pass with its name, whether it changed the graph, and the number of nodes before and after."""
 
@@ -79,7 +82,8 @@ def _kind(path: Path) -> str | None:
         return "tflite"
     if head[4:8] == b"LITH":
         raise ModelFormatError("it is converted already", where=str(path), hint="use it with run, codegen or inspect")
-    return {".onnx": "onnx", ".tflite": "tflite", ".pb": "onnx"}.get(path.suffix.lower())
+    known = {".onnx": "onnx", ".tflite": "tflite", ".pb": "onnx"}.get(path.suffix.lower())
+    return known or ("onnx" if head[:1] == ONNX_FIRST_BYTE else None)
 
 
 def _check_static(path: Path, graph: Graph, inputs: Mapping[str, Sequence[int]]) -> None:

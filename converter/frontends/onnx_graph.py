@@ -273,6 +273,16 @@ class Builder:
         self.graph.remove(node)
         return self._note(constant(folded, output.name))
 
+    def add_all(
+        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None = None
+    ) -> list[Value]:
+        """A new node; all its outputs."""
+        node = self.graph.add(op, inputs, attrs, name=self.label, source=self.source)
+        for value in node.outputs:
+            value.name = self.unique(f"{self.label}_{op}")
+            self._note(value)
+        return list(node.outputs)
+
     def cast(self, x: Value, dtype: DType) -> Value:
         return x if x.dtype is dtype else self.add("cast", [x], {"to": dtype.value})
 

@@ -87,6 +87,10 @@ def test_unknown_suffix(tmp_path: Path) -> None:
         convert(path)
 
 
+def test_a_model_without_a_suffix(tmp_path: Path) -> None:
+    assert convert(save(small_model(), tmp_path, "model")).outputs[0].shape == (1, 5)
+
+
 def test_all_unsupported_nodes_are_listed(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("LSTM", ["x", "w", "r"], ["h"], name="recurrent", hidden_size=3),

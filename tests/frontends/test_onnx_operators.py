@@ -222,6 +222,15 @@ MOVEMENTS = [
         for t in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
     ),
     Case("Resize", (IMAGE,), (f32(1, 1, 2, 2),), {}, 10),
+    *(
+        Case("Resize", (IMAGE,), (None, scales), {"mode": mode, "coordinate_transformation_mode": t})
+        for scales in (f32(1, 1, 2, 2), f32(1, 1, 1.7, 0.6))
+        for mode in ("linear", "cubic")
+        for t in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+    ),
+    Case("Resize", (IMAGE,), (None, None, ints(2, 4, 5, 13)), {"mode": "linear"}, 13),
+    Case("Resize", (IMAGE,), (None, f32(1, 1, 3, 2)), {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1}),
+    Case("Upsample", (IMAGE,), (f32(1, 1, 2, 3),), {"mode": "linear"}, 9),
     Case("Upsample", (IMAGE,), (f32(1, 1, 2, 2),), {"mode": "nearest"}, 9),
     Case("Upsample", (IMAGE,), (), {"mode": "nearest", "scales": [1.0, 1.0, 3.0, 2.0]}, 8),
 ]
