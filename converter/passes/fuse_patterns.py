@@ -20,11 +20,13 @@ def run(graph: Graph) -> bool:
 
 
 def _op(op: str, *names: str, **attrs: float) -> Build:
-    """Builds one op from values of the match."""
+    """Builds one op from values of the match, unless they are quantized: each integer op rounds in a way of its own."""
 
-    def build(graph: Graph, match: Match) -> Value:
+    def build(graph: Graph, match: Match) -> Value | None:
         inputs = [match[name] for name in names]
         root = match.root
+        if root.output.quant is not None:
+            return None
         return graph.add(op, inputs, attrs, name=root.name, before=root, source=root.source).output
 
     return build

@@ -1,4 +1,8 @@
-"""A dequantization that is quantized again at once is nothing, or a change from one quantization to another."""
+"""A dequantization that is quantized again at once is nothing, or a change from one quantization to another.
+
+Under the contract ``tflite-double`` only nothing: LiteRT rounds the quotient of real numbers there, not the fixed-point
+product of a requantization.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,9 @@ def run(graph: Graph) -> bool:
         x, y = inner.input(0), node.output
         if x.dtype is y.dtype and x.quant == y.quant:
             changed |= substitute(graph, y, x)
-        elif x.dtype in REQUANTIZED and x.quant is not None and x.quant.is_per_tensor and y.quant is not None:
+        elif graph.contract == "tflite-double" or x.quant is None or y.quant is None:
+            continue
+        elif x.dtype in REQUANTIZED and x.quant.is_per_tensor:
             attrs = {"to": y.dtype.value}
             changed |= substitute(graph, y, rebuild(graph, node, "requantize", [x], attrs, quant_from=y))
     return changed | graph.remove_dead()

@@ -188,6 +188,12 @@ def test_another_quantization_is_requantize() -> None:
     assert graph.nodes[0].output.dtype is DType.u8
 
 
+def test_another_quantization_stays_under_the_contract_of_tflite() -> None:
+    graph = _quantized_pair(Quant.per_tensor(0.25, -1), DType.u8)
+    graph.contract = "tflite-double"
+    assert not remove_quantize_pairs.run(graph)
+
+
 def test_integer_weights_of_float_ops_become_floats() -> None:
     graph = new_graph(x=(2, 3))
     quant = Quant(np.float32([0.5, 2.0]), np.array([1, 0]), axis=0)

@@ -294,3 +294,10 @@ def test_a_formula_with_another_number_stays() -> None:
     six = graph.add("clip", [shifted], {"alpha": 0.0, "beta": 6.0}).output
     finish(graph, y=graph.add("div", [graph.add("mul", [x, six]).output, _number(graph, 6)]).output)
     assert not run_pass(fuse_patterns, graph)
+
+
+def test_a_quantized_formula_stays() -> None:
+    quant = Quant.per_tensor(0.1, 0)
+    graph = Graph("g", inputs=[Value("x", TensorType(DType.s8, (4,)), quant=quant)])
+    finish(graph, y=graph.add("mul", [graph.inputs[0], graph.inputs[0]], quant=quant).output)
+    assert not fuse_patterns.run(graph)
