@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import small_models
 from generated_projects import built, need_target
+from generated_projects import project as generated
 
 from microlith import targets
 from microlith.codegen import execute
@@ -16,6 +17,7 @@ from microlith.codegen.project import draw_sample
 from microlith.dtypes import DType
 from microlith.evaluate import evaluate
 from microlith.ir import Graph, TensorType, Value
+from microlith.nnacl_kernels import catalogue
 
 PORTABLE = [target.name for target in targets.all_targets() if target.name != "host-avx2"]
 BOARDS = [target.name for target in targets.all_targets() if target.is_bare_metal]
@@ -34,6 +36,14 @@ def test_integers_equal_the_reference(target: str, tmp_path: Path) -> None:
     assert result.outputs["output"].tobytes() == wanted.tobytes()
 
 
+def test_avx2(tmp_path: Path) -> None:
+    if "avx2" not in catalogue.detected_isa():
+        pytest.skip("this CPU has no AVX2")
+    for graph in (small_models.int8_cnn(), small_models.float_cnn()):
+        project = built(graph, "host-avx2", tmp_path / graph.name)
+        assert execute.selftest(project).endswith("PASS\n")
+
+
 @pytest.fixture(scope="module")
 def host_floats(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     graph = small_models.float_cnn()
@@ -48,9 +58,9 @@ def test_floats_equal_those_of_the_host(target: str, host_floats: dict[str, byte
     assert {name: array.tobytes() for name, array in result.outputs.items()} == host_floats
 
 
-@pytest.mark.parametrize("optimize", ["-O2", "-O3"])
 @pytest.mark.parametrize("target", [name for name in PORTABLE if name != "host"])
-def test_denormal_floats_survive(target: str, optimize: str, tmp_path: Path) -> None:
+def test_denormal_floats_survive(target: str, tmp_path: Path) -> None:
+    """Compiled with -O3, at which compilers make vectors of loops: those of NEON and MVE flush denormals to zero."""
     need_target(target)
     graph = Graph("denormals")
     x = Value("x", TensorType(DType.f32, (16, 4)))
@@ -59,8 +69,8 @@ def test_denormal_floats_survive(target: str, optimize: str, tmp_path: Path) -> 
     product = graph.add("mul", [x, graph.constant("factors", factors)], output_names=["product"])
     total = graph.add("reduce_sum", [product.output], {"axes": 0b01, "keep_dims": 0}, output_names=["sum"])
     graph.outputs = [product.output, total.output]
-    project = built(graph, target, tmp_path / "a")
-    execute.build(project, variables={"OPT": optimize})  # compiles anew, since the flags are others
+    project = generated(graph, target, tmp_path / "a")
+    execute.build(project, variables={"OPT": "-O3"})
     tiny = (np.arange(64).reshape(16, 4) * 1.7e-41).astype(np.float32)
     result = execute.run(project, [{"x": tiny}])
     assert result.outputs["product"].tobytes() == (tiny * factors).tobytes()
