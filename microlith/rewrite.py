@@ -295,7 +295,7 @@ def rewrite_all(graph: Graph, pattern: Op, build: Callable[[Graph, Match], Value
     """
     changed = False
     for node in list(graph.nodes):
-        if not node.outputs or node.output.producer is not node:
+        if len(node.outputs) != 1 or node.output.producer is not node:
             continue
         match = match_node(node, pattern)
         if match is None or not match.is_closed(graph):

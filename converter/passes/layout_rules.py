@@ -83,6 +83,11 @@ def _dense(node: Node, perm: Perm) -> Moved | None:
     return Moved(perm) if perm[-1] == len(perm) - 1 else None
 
 
+def _last_axis(node: Node, perm: Perm) -> Moved | None:
+    """A normalization over the last axis alone."""
+    return _dense(node, perm) if node.attrs.get("axis", len(perm) - 1) == len(perm) - 1 else None
+
+
 def _expand(node: Node, perm: Perm) -> Moved | None:
     if len(node.attrs["shape"]) != len(perm):
         return None
@@ -184,6 +189,7 @@ RULES: dict[str, Callable[[Node, Perm], Moved | None]] = {
     **dict.fromkeys(BROADCASTING, _keep),
     **dict.fromkeys(("softmax", "log_softmax", "concat"), _axis),
     **dict.fromkeys(("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), _reduce),
+    **dict.fromkeys(("layer_norm", "rms_norm", "lrn"), _last_axis),
     "dense": _dense,
     "dequantize": _dequantize,
     "expand": _expand,
