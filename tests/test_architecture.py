@@ -38,10 +38,11 @@ SPINE = tuple(
 FRONT_DOOR = ("microlith.convert", "microlith.load", "microlith.generate", "microlith.__version__")
 HALVES = ("microlith.converter", "microlith.codegen", "microlith.runtime")
 
-# Folder (the longest that fits counts) -> rule.
+# Folder or file (the longest that fits counts) -> rule.
 RULES = {
     "nnacl_kernels": Rule(("microlith.nnacl_kernels",), ("cffi", "numpy")),
     "microlith": Rule((*SPINE, "microlith.nnacl_kernels"), ("numpy", "flatbuffers"), lazily=HALVES),
+    "microlith/__main__.py": Rule(("microlith.cli",), ()),
     "microlith/cli": Rule(
         ("microlith.cli", "microlith.nnacl_kernels", *SPINE),
         ("numpy", "rich", "typer", "click"),
@@ -127,7 +128,7 @@ def is_type_checking(node: ast.AST) -> bool:
 
 
 def rule_for(path: PurePosixPath) -> Rule:
-    for folder in (path.parent, *path.parent.parents):
+    for folder in (path, *path.parents):
         if str(folder) in RULES:
             return RULES[str(folder)]
     raise AssertionError(f"no rule for {path}")
