@@ -60,10 +60,7 @@ def import_model(
     if kind == "tflite":
         from .frontends.tflite import load_tflite
 
-        graph = load_tflite(path)
-        if inputs:
-            _check_static(path, graph, inputs)
-        return graph
+        return load_tflite(path, inputs=inputs)
     if kind == "onnx":
         from .frontends.onnx import import_onnx
 
@@ -84,21 +81,6 @@ def _kind(path: Path) -> str | None:
         raise ModelFormatError("it is converted already", where=str(path), hint="use it with run, codegen or inspect")
     known = {".onnx": "onnx", ".tflite": "tflite", ".pb": "onnx"}.get(path.suffix.lower())
     return known or ("onnx" if head[:1] == ONNX_FIRST_BYTE else None)
-
-
-def _check_static(path: Path, graph: Graph, inputs: Mapping[str, Sequence[int]]) -> None:
-    """Shapes given for a model that has fixed ones must be those."""
-    shapes = {value.name: value.shape for value in graph.inputs}
-    for name, shape in inputs.items():
-        if name not in shapes:
-            raise InputError(
-                f"the model has no input '{name}'", where=str(path), hint=f"its inputs: {', '.join(shapes)}"
-            )
-        if shapes[name] != tuple(shape):
-            raise InputError(
-                f"input '{name}' cannot have the shape {list(shape)}: the model says {list(shapes[name])}",
-                where=str(path),
-            )
 
 
 def supported_operators() -> dict[str, list[str]]:

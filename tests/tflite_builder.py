@@ -37,6 +37,7 @@ class TensorSpec:
     axis: int = 0
     data: np.ndarray | None = None
     sparsity: Sparsity | None = None
+    signature: tuple[int, ...] = ()
 
 
 @dataclass
@@ -205,6 +206,7 @@ class TfliteBuilder:
             quantization = tflite.QuantizationParametersEnd(fb)
         shape = self._ints(fb, spec.shape)
         sparsity = self._sparsity(fb, spec.sparsity) if spec.sparsity is not None else None
+        signature = self._ints(fb, spec.signature) if spec.signature else None
         name = fb.CreateString(spec.name)
         tflite.TensorStart(fb)
         tflite.TensorAddShape(fb, shape)
@@ -215,6 +217,8 @@ class TfliteBuilder:
             tflite.TensorAddQuantization(fb, quantization)
         if sparsity is not None:
             tflite.TensorAddSparsity(fb, sparsity)
+        if signature is not None:
+            tflite.TensorAddShapeSignature(fb, signature)
         return int(tflite.TensorEnd(fb))
 
     def _sparsity(self, fb: flatbuffers.Builder, sparsity: Sparsity) -> int:

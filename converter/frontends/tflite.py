@@ -1,17 +1,18 @@
 """The TFLite importer: reads a file, converts operator by operator, and reports everything it cannot convert at once.
 
 Only the first subgraph is imported, with the sizes that the file states (a size that the file leaves open is the one
-in the tensor's ``shape``, as LiteRT allocates it before any resize). Integer models follow the contract
-``tflite-double``, the arithmetic of LiteRT's built-in kernels.
+in the tensor's ``shape``, as LiteRT allocates it before any resize) unless the caller gives others. Integer models
+follow the contract ``tflite-double``, the arithmetic of LiteRT's built-in kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from microlith.dtypes import DType
-from microlith.errors import ModelFormatError, ShapeError, Unsupported, UnsupportedError
+from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, Value
 
 from . import tflite_composite, tflite_conv, tflite_data, tflite_math
@@ -32,29 +33,47 @@ def supported_operators() -> list[str]:
     return sorted(ROWS)
 
 
-def load_tflite(path: str | Path) -> Graph:
+def load_tflite(path: str | Path, *, inputs: Mapping[str, Sequence[int]] | None = None) -> Graph:
     """The graph of a .tflite file; errors as ``import_tflite``, and ModelFormatError when it cannot be read."""
     path = Path(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ModelFormatError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
-    return import_tflite(data, name=path.stem, where=str(path))
+    return import_tflite(data, name=path.stem, where=str(path), inputs=inputs)
 
 
-def import_tflite(data: bytes, *, name: str = "model", where: str = "") -> Graph:
-    """The graph of a TFLite model in memory.
+def import_tflite(
+    data: bytes, *, name: str = "model", where: str = "", inputs: Mapping[str, Sequence[int]] | None = None
+) -> Graph:
+    """The graph of a TFLite model in memory. ``inputs`` gives some inputs other sizes than the file states.
 
-    Raises ModelFormatError when the bytes are not a sound model, and UnsupportedError that lists every operator
-    that cannot be converted.
+    Raises ModelFormatError when the bytes are not a sound model, InputError when ``inputs`` does not fit it, and
+    UnsupportedError that lists every operator that cannot be converted.
     """
     model = read_model(data, where=where or name)
     graph = Graph(name=name, contract="tflite-double")
     if model.description:
         graph.metadata["description"] = model.description
-    importer = _Importer(graph, model.subgraphs[0], len(data), where or name)
+    subgraph = model.subgraphs[0]
+    _resize(subgraph, inputs or {}, where or name)
+    importer = _Importer(graph, subgraph, len(data), where or name)
     importer.run()
     return graph
+
+
+def _resize(subgraph: TfliteSubgraph, inputs: Mapping[str, Sequence[int]], where: str) -> None:
+    """Gives input tensors the sizes that the caller wants."""
+    tensors = {subgraph.tensors[index].name: subgraph.tensors[index] for index in subgraph.inputs}
+    for name, shape in inputs.items():
+        tensor = tensors.get(name)
+        if tensor is None:
+            raise InputError(f"the model has no input '{name}'", where=where, hint=f"its inputs: {', '.join(tensors)}")
+        if len(shape) != len(tensor.shape) or min(shape, default=1) < 1:
+            raise InputError(
+                f"input '{name}' cannot have sizes {list(shape)}, it has {list(tensor.shape)}", where=where
+            )
+        tensor.shape = tensor.signature = tuple(int(dim) for dim in shape)
 
 
 class _Importer:
@@ -81,7 +100,7 @@ class _Importer:
                 self.reject(node, error.what, error.hint)
         outputs = [] if self.problems else self.outputs()
         if self.problems:
-            raise UnsupportedError(self.problems, where=self.where)
+            raise UnsupportedError([self.hinted(problem) for problem in self.problems], where=self.where)
         self.graph.outputs = outputs
         self.graph.remove_dead()
 
@@ -141,6 +160,17 @@ class _Importer:
             tensor = self.subgraph.tensors[index]
             if tensor.dtype is not None:
                 self.builder.values[index] = self.builder.placeholder(tensor)
+
+    def hinted(self, problem: Unsupported) -> Unsupported:
+        """Where the file leaves a size open, the problem may be the size that stands in for it."""
+        for index in self.subgraph.inputs:
+            tensor = self.subgraph.tensors[index]
+            if not problem.hint and -1 in tensor.signature and "no conversion" not in problem.reason:
+                sizes = ",".join("N" if dim == -1 else str(dim) for dim in tensor.signature)
+                return replace(
+                    problem, hint=f"the file leaves sizes open: give them with --input {tensor.name}:{sizes}"
+                )
+        return problem
 
     def outputs(self) -> list[Value]:
         """The graph's outputs: uint8 where the file says so, each a value of its own with its own name."""

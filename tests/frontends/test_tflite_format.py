@@ -16,7 +16,7 @@ from tflite_builder import Sparsity, TfliteBuilder
 
 from microlith.converter.frontends.tflite import import_tflite, load_tflite, supported_operators
 from microlith.dtypes import DType
-from microlith.errors import MicrolithError, ModelFormatError, UnsupportedError
+from microlith.errors import InputError, MicrolithError, ModelFormatError, UnsupportedError
 
 
 def small_model() -> TfliteBuilder:
@@ -267,6 +267,33 @@ def test_input_that_is_an_output_too() -> None:
     graph = import_tflite(b.build())
     assert len(graph.outputs) == 2
     assert graph.outputs[0] is not graph.inputs[0]
+
+
+def open_sizes() -> TfliteBuilder:
+    """A model whose file leaves the number of rows and columns open."""
+    b = TfliteBuilder()
+    x = b.input((1, 1, 1, 2), name="x")
+    b.tensors[x].signature = (1, -1, -1, 2)
+    filters = b.constant(np.ones((3, 2, 2, 2), np.float32))
+    options = {"StrideW": 1, "StrideH": 1, "Padding": 1}
+    b.operator("CONV_2D", [x, filters, -1], [b.output((1, 1, 1, 3))], "Conv2DOptions", **options)
+    return b
+
+
+def test_given_sizes_fill_the_open_ones() -> None:
+    graph = import_tflite(open_sizes().build(), inputs={"x": (1, 5, 6, 2)})
+    assert graph.outputs[0].type.static_shape == (1, 4, 5, 3)
+
+
+def test_open_sizes_are_named_when_they_do_not_fit() -> None:
+    with pytest.raises(UnsupportedError, match="--input x:1,N,N,2"):
+        import_tflite(open_sizes().build())
+
+
+@pytest.mark.parametrize("inputs", [{"y": (1, 5, 6, 2)}, {"x": (5, 6, 2)}, {"x": (1, 0, 6, 2)}])
+def test_given_sizes_must_fit(inputs: dict[str, tuple[int, ...]]) -> None:
+    with pytest.raises(InputError):
+        import_tflite(open_sizes().build(), inputs=inputs)
 
 
 def test_four_bit_weights(tmp_path: Path) -> None:
