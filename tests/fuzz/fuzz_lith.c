@@ -130,8 +130,7 @@ static size_t read_outputs(const lith_session *session, int32_t count) {
     return sum;
 }
 
-/* False: the session waits for shapes. */
-static bool fill_inputs(lith_session *session, int32_t count) {
+static bool knows_shapes(const lith_session *session, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         lith_tensor_info info;
         require(lith_session_input_info(session, i, &info) == LITH_OK, "no input info");
@@ -140,13 +139,20 @@ static bool fill_inputs(lith_session *session, int32_t count) {
                 return false;
             }
         }
+    }
+    return true;
+}
+
+static void fill_inputs(lith_session *session, int32_t count) {
+    for (int32_t i = 0; i < count; i++) {
+        lith_tensor_info info;
+        require(lith_session_input_info(session, i, &info) == LITH_OK, "no input info");
         unsigned char *data = lith_session_input_data(session, i);
         require(data != NULL || info.size == 0, "an input has no place");
         for (size_t j = 0; j < info.size; j++) {
             data[j] = (unsigned char)(j * 37 + 11);
         }
     }
-    return true;
 }
 
 static bool resize(lith_session *session, const lith_model *model, int32_t size) {
@@ -170,10 +176,11 @@ static bool run(lith_session *session, const lith_model *model) {
     watch clock = {session, now() + NANOSECONDS_LIMIT};
     lith_message message;
     lith_session_set_profiler(session, look_at_clock, &clock);
-    if (!fill_inputs(session, lith_model_input_count(model))) {
+    if (!knows_shapes(session, lith_model_input_count(model))) {
         require(lith_session_run(session, &message) == LITH_ERROR_SHAPE, "a run without shapes");
         return false;
     }
+    fill_inputs(session, lith_model_input_count(model));
     lith_status status = lith_session_run(session, &message);
     require(status == LITH_OK || status == LITH_CANCELLED, "a run failed");
     if (status == LITH_OK) {

@@ -10,6 +10,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from lith_models import Build, Case, inputs_for
+from native_build import build, execute, require_tools
 
 import microlith
 from microlith import model_generated as fb
@@ -48,6 +49,14 @@ def test_thread_counts_give_equal_bytes(wide_case: Case) -> None:
         assert max(layer.parts for layer in model.profile(wide_case.inputs)) > 1
         for _ in range(5):
             assert model.run(wide_case.inputs)["y"].tobytes() == single.tobytes()
+
+
+@pytest.mark.slow
+def test_no_data_races(wide_case: Case) -> None:
+    """Under the thread sanitizer, whose memory layout does not stand address randomization everywhere."""
+    require_tools("setarch")
+    program = build("threads") / "lith_run"
+    execute(["setarch", "-R", program, wide_case.path, "--threads", "4", "--repeat", "30"])
 
 
 def test_threads_on_every_model(case: Case) -> None:
