@@ -43,7 +43,6 @@ RULES = {
     "nnacl_kernels": Rule(("microlith.nnacl_kernels",), ("cffi", "numpy")),
     "microlith": Rule((*SPINE, "microlith.nnacl_kernels"), ("numpy", "flatbuffers"), lazily=HALVES),
     "microlith/__main__.py": Rule(("microlith.cli",), ()),
-    "microlith/__main__.py": Rule(("microlith.cli",), ()),
     "microlith/cli": Rule(
         ("microlith.cli", "microlith.nnacl_kernels", *SPINE),
         ("numpy", "rich", "typer", "click"),
