@@ -88,6 +88,22 @@ def _last_axis(node: Node, perm: Perm) -> Moved | None:
     return _dense(node, perm) if node.attrs.get("axis", len(perm) - 1) == len(perm) - 1 else None
 
 
+def _last_axes(node: Node, perm: Perm) -> Moved | None:
+    """Normalizations over the axes from ``axis`` on, which must stay where they are."""
+    fixed = range(node.attrs["axis"], len(perm))
+    return Moved(perm) if all(perm[axis] == axis for axis in fixed) else None
+
+
+def _sample_and_channel(node: Node, perm: Perm) -> Moved | None:
+    """Normalizations of each sample by channels, the first and the last axis."""
+    return Moved(perm) if perm[0] == 0 and perm[-1] == len(perm) - 1 else None
+
+
+def _position(node: Node, perm: Perm) -> Moved | None:
+    axis = node.attrs["axis"]
+    return Moved(perm if node.attrs["keep_dims"] else _without(perm, [axis]), {"axis": perm[axis]})
+
+
 def _expand(node: Node, perm: Perm) -> Moved | None:
     if len(node.attrs["shape"]) != len(perm):
         return None
@@ -190,10 +206,14 @@ RULES: dict[str, Callable[[Node, Perm], Moved | None]] = {
     **dict.fromkeys(("softmax", "log_softmax", "concat"), _axis),
     **dict.fromkeys(("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), _reduce),
     **dict.fromkeys(("layer_norm", "rms_norm", "lrn"), _last_axis),
+    **dict.fromkeys(("layer_norm", "rms_norm"), _last_axes),
+    **dict.fromkeys(("argmax", "argmin"), _position),
     "dense": _dense,
     "dequantize": _dequantize,
     "expand": _expand,
     "gather": _gather,
+    "group_norm": _sample_and_channel,
+    "lrn": _dense,
     "pad": _permuted("before", "after"),
     "reshape": _reshape,
     "slice": _permuted("start", "size", "step"),

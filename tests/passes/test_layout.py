@@ -12,6 +12,7 @@ from pass_checks import body, dedent, finish, new_graph, numbers, ops_of, random
 
 from microlith.converter.passes import layout, remove_identities
 from microlith.converter.passes.layout_rules import compose, inverse, swap_reshape
+from microlith.dtypes import DType
 from microlith.evaluate import evaluate
 from microlith.ir import Graph, Quant, Value
 
@@ -60,6 +61,7 @@ def _add(op: str, attrs: dict[str, Any] | None = None, *constants: tuple[int, ..
         _add("pad", {"before": (0, 1, 1, 2), "after": (0, 0, 3, 0), "mode": 2}),
         _add("slice", {"start": (0, 3, 1, 0), "size": (2, 2, 3, 3), "step": (1, -2, 1, 2)}),
         _add("reduce_mean", {"axes": 0b1100, "keep_dims": 1}),
+        lambda g, x: g.add("cast", [g.add("argmax", [x], {"axis": 1}).output], {"to": DType.f32.value}).output,
         _add("reduce_max", {"axes": 0b0010, "keep_dims": 1}),
         lambda g, x: g.add("concat", [x, x, _constant(g, 2, 1, 5, 6)], {"axis": 1}).output,
         lambda g, x: g.add("mul", [x, g.add("reduce_mean", [x], {"axes": 12, "keep_dims": 1}).output]).output,
@@ -148,6 +150,32 @@ def test_depth_to_space() -> None:
     assert run_pass(layout, graph)
     remove_identities.run(graph)
     assert ops_of(graph).count("transpose") == 3
+
+
+@pytest.mark.parametrize("op", ["layer_norm", "rms_norm"])
+def test_normalization_over_the_last_axis(op: str) -> None:
+    graph = new_graph(x=(2, 3, 4, 5))
+    turned = _transpose(graph, graph.inputs[0], (1, 0, 2, 3))
+    normal = graph.add(op, [turned, _constant(graph, 5)], {"axis": 3}).output
+    finish(graph, y=_transpose(graph, normal, (1, 0, 2, 3)))
+    assert run_pass(layout, graph)
+    assert ops_of(graph) == [op]
+
+
+def test_normalization_over_moved_axes_stays() -> None:
+    graph = new_graph(x=(2, 3, 4, 5))
+    normal = graph.add("layer_norm", [_transpose(graph, graph.inputs[0], TO_NHWC)], {"axis": 2}).output
+    finish(graph, y=_transpose(graph, normal, TO_NCHW))
+    assert not run_pass(layout, graph)
+
+
+@pytest.mark.parametrize(("op", "attrs"), [("group_norm", {"groups": 2}), ("lrn", {})])
+def test_normalization_of_channels(op: str, attrs: dict[str, Any]) -> None:
+    graph = new_graph(x=(2, 3, 5, 4))
+    turned = _transpose(graph, graph.inputs[0], (0, 2, 1, 3))
+    finish(graph, y=_transpose(graph, graph.add(op, [turned], attrs).output, (0, 2, 1, 3)))
+    assert run_pass(layout, graph)
+    assert ops_of(graph) == [op]
 
 
 def test_attention_heads_use_the_flags() -> None:
