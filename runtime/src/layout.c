@@ -7,8 +7,8 @@
 #include "status.h"
 
 /* Work below this many multiply-accumulates, or bytes moved, is not worth waking a thread for one more part. */
-#define MACS_PER_PART 16384
-#define BYTES_PER_PART 8192
+#define MACS_PER_PART 65536
+#define BYTES_PER_PART 16384
 /* Parts for each thread: threads of unequal speed finish together. */
 #define PARTS_PER_THREAD 4
 

@@ -45,6 +45,22 @@ int main(int argc, char **argv) {
         lith_session_get_output(session, 0, y, sizeof y, &message) != LITH_OK) {
         return fail("run", &message);
     }
+    /* Inputs that are kept need not be set again. */
+    lith_session *keeping = NULL;
+    lith_session_options options = LITH_SESSION_OPTIONS_INIT;
+    options.keep_inputs = 1;
+    if (lith_session_create(model, &options, &keeping, &message) != LITH_OK ||
+        lith_session_set_input(keeping, 0, x, sizeof x, &message) != LITH_OK) {
+        return fail("create", &message);
+    }
+    for (int i = 0; i < 3; i++) {
+        if (lith_session_run(keeping, &message) != LITH_OK ||
+            memcmp(lith_session_output_data(keeping, 0), y, sizeof y) != 0 ||
+            memcmp(lith_session_input_data(keeping, 0), x, sizeof x) != 0) {
+            return fail("a kept input", &message);
+        }
+    }
+    lith_session_destroy(keeping);
     for (int i = 0; i < 10; i++) {
         printf("%.9g\n", (double)y[i]);
     }
