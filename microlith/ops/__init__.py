@@ -127,4 +127,16 @@ def _load() -> None:
     global _loaded
     if not _loaded:
         _loaded = True
-        from . import conv, data, dense, elementwise, elementwise_pairs, norm, pool, quant, reduce, softmax  # noqa: F401
+        from . import (  # noqa: F401
+            conv,
+            data,
+            dense,
+            elementwise,
+            elementwise_pairs,
+            norm,
+            pool,
+            quant,
+            reduce,
+            rnn,
+            softmax,
+        )

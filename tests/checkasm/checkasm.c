@@ -25,7 +25,7 @@ static const char usage[] =
 
 static const check_family *const families[] = {
     &check_conv, &check_data,  &check_dense,  &check_elementwise, &check_norm,
-    &check_pool, &check_quant, &check_reduce, &check_softmax,
+    &check_pool, &check_quant, &check_reduce, &check_rnn,         &check_softmax,
 };
 
 typedef struct settings {

@@ -1,0 +1,62 @@
+/* Recurrent layers over a sequence. f32.
+ *
+ * Inputs 0 x [steps, batch, size], 1 w [directions, gates * hidden, size], 2 r [directions, gates * hidden, hidden],
+ * 3 b [directions, 2 * gates * hidden] (optional: of w, then of r), 4 lengths s32 or s64 [batch] (optional: steps of
+ * each sequence, limited to 0 .. steps), 5 initial h [directions, batch, hidden] (optional), and for lstm 6 initial c,
+ * 7 p [directions, 3 * hidden] (optional, peepholes of i, o, f).
+ * Outputs y [steps, directions, batch, hidden] (0 behind the end of a sequence), the last h [directions, batch,
+ * hidden], and for lstm the last c. With `layout` 1 the batch comes first in x, y, h and c.
+ *
+ *   lstm (4 gates i o f c): i = F(w x + r h + p c), f likewise, g = G(w x + r h), c' = f c + i g limited to
+ *     +-cell_clip, o = F(w x + r h + p c'), h' = o H(c'). input_forget: f = 1 - i.
+ *   gru (3 gates z r h): z = F(w x + r h), r likewise, g = G(w x + r (r h)) or, with linear_before_reset,
+ *     G(w x + bias + r (r h + bias)); h' = (1 - z) g + z h.
+ *   rnn (1 gate): h' = F(w x + r h).
+ * Arguments of the activations F, G, H are limited to +-clip. Direction 2 computes both; the second runs from the end
+ * of each sequence to its beginning.
+ */
+#ifndef NNACL_RNN_H
+#define NNACL_RNN_H
+
+#include "nnacl_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NNACL_RNN_FORWARD 0
+#define NNACL_RNN_REVERSE 1
+#define NNACL_RNN_BIDIRECTIONAL 2
+
+/* Activations. alpha and beta as in ONNX. */
+#define NNACL_RNN_SIGMOID 0
+#define NNACL_RNN_TANH 1
+#define NNACL_RNN_RELU 2
+#define NNACL_RNN_AFFINE 3           /* alpha x + beta */
+#define NNACL_RNN_LEAKY_RELU 4       /* x < 0: alpha x */
+#define NNACL_RNN_THRESHOLDED_RELU 5 /* x > alpha: x, else 0 */
+#define NNACL_RNN_SCALED_TANH 6      /* alpha tanh(beta x) */
+#define NNACL_RNN_HARD_SIGMOID 7     /* alpha x + beta in 0 .. 1 */
+#define NNACL_RNN_ELU 8              /* x < 0: alpha (e^x - 1) */
+#define NNACL_RNN_SOFTSIGN 9         /* x / (1 + |x|) */
+#define NNACL_RNN_SOFTPLUS 10        /* log(1 + e^x) */
+
+typedef struct nnacl_rnn_params {
+    /* attributes */
+    int32_t direction;
+    int32_t layout;
+    float clip, cell_clip;
+    int32_t input_forget, linear_before_reset;
+    int32_t activations[6]; /* three for each direction: F G H */
+    float alphas[6], betas[6];
+    /* shapes, derived */
+    int32_t steps, batch, size, hidden, directions;
+    int32_t has_bias, has_lengths, has_h, has_c, has_peepholes;
+    int32_t lengths_are_s64;
+} nnacl_rnn_params;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,97 @@
+#include <math.h>
+
+#include "checkasm.h"
+#include "rnn/rnn.h"
+
+/* Adds an f32 input of these dimensions with small values, or none. */
+static void draw_weights(check_case *c, bool present, int32_t rank, const int32_t *dims) {
+    if (!present) {
+        check_absent(c);
+        return;
+    }
+    float *data = check_input(c, NNACL_F32, rank, dims);
+    const int64_t count = nnacl_element_count(&c->in[c->n_in - 1]);
+    for (int64_t i = 0; i < count; i++) {
+        data[i] *= 0.1f;
+    }
+    check_mark_constant(c);
+}
+
+static void draw_lengths(check_case *c, int32_t batch, int32_t steps) {
+    if (check_chance(c, 60)) {
+        check_absent(c);
+    } else if (check_chance(c, 50)) {
+        int32_t *lengths = check_vector(c, NNACL_S32, batch);
+        for (int32_t i = 0; i < batch; i++) {
+            lengths[i] = check_int(c, -1, steps + 1);
+        }
+    } else {
+        int64_t *lengths = check_vector(c, NNACL_S64, batch);
+        for (int32_t i = 0; i < batch; i++) {
+            lengths[i] = check_int(c, 0, steps);
+        }
+    }
+}
+
+static void draw_attributes(check_case *c) {
+    nnacl_rnn_params *p = (void *)&c->params;
+    p->direction = check_int(c, 0, 2);
+    p->layout = check_int(c, 0, 1);
+    p->clip = check_chance(c, 70) ? INFINITY : check_float(c, 0.2f, 2.0f);
+    p->cell_clip = check_chance(c, 70) ? INFINITY : check_float(c, 0.2f, 2.0f);
+    p->input_forget = check_chance(c, 20);
+    p->linear_before_reset = check_chance(c, 50);
+    for (int32_t i = 0; i < 6; i++) {
+        const bool usual = check_chance(c, 60);
+        p->activations[i] = usual ? (i % 3 == 0 ? NNACL_RNN_SIGMOID : NNACL_RNN_TANH) : check_int(c, 0, 10);
+        p->alphas[i] = check_float(c, -0.5f, 0.5f);
+        p->betas[i] = check_float(c, -0.5f, 0.5f);
+    }
+}
+
+/* x, w, r, b, lengths and the initial states. */
+static void draw_layer(check_case *c, int32_t gates, int32_t states) {
+    nnacl_rnn_params *p = (void *)&c->params;
+    draw_attributes(c);
+    const int32_t steps = c->bench ? 32 : check_int(c, 1, 6), batch = c->bench ? 1 : check_int(c, 1, 4);
+    const int32_t size = check_dim(c, 20, 64), hidden = check_dim(c, 20, 64);
+    const int32_t directions = p->direction == NNACL_RNN_BIDIRECTIONAL ? 2 : 1;
+    const int32_t x[2][3] = {{steps, batch, size}, {batch, steps, size}};
+    check_input(c, NNACL_F32, 3, x[p->layout]);
+    const int32_t w[3] = {directions, gates * hidden, size}, r[3] = {directions, gates * hidden, hidden};
+    const int32_t b[2] = {directions, 2 * gates * hidden}, peepholes[2] = {directions, 3 * hidden};
+    draw_weights(c, true, 3, w);
+    draw_weights(c, true, 3, r);
+    draw_weights(c, check_chance(c, 70), 2, b);
+    draw_lengths(c, batch, steps);
+    const int32_t state[2][3] = {{directions, batch, hidden}, {batch, directions, hidden}};
+    for (int32_t i = 0; i < states; i++) {
+        if (check_chance(c, 50)) {
+            check_input(c, NNACL_F32, 3, state[p->layout]);
+        } else {
+            check_absent(c);
+        }
+    }
+    if (states == 2) {
+        draw_weights(c, check_chance(c, 30), 2, peepholes);
+    }
+    c->n_out = 1 + states;
+    c->relative = 1e-4;
+    c->absolute = 1e-5;
+}
+
+static void draw_lstm(check_case *c) {
+    draw_layer(c, 4, 2);
+}
+
+static void draw_gru(check_case *c) {
+    draw_layer(c, 3, 1);
+}
+
+static void draw_rnn(check_case *c) {
+    draw_layer(c, 1, 1);
+}
+
+static const check_op ops[] = {{"lstm", draw_lstm}, {"gru", draw_gru}, {"rnn", draw_rnn}, {NULL, NULL}};
+
+const check_family check_rnn = {"rnn", ops};
