@@ -115,6 +115,8 @@ static const nnacl_op *const ops[] = {
 #define KERNEL_COUNT ((int32_t)(sizeof kernels / sizeof kernels[0]))
 #define OP_COUNT ((int32_t)(sizeof ops / sizeof ops[0]))
 
+const char nnacl_needs_data[] = "the values of an input are known at run time only";
+
 const nnacl_op *nnacl_op_at(int32_t index) {
     return index >= 0 && index < OP_COUNT ? ops[index] : NULL;
 }

@@ -20,6 +20,10 @@ extern "C" {
 /* The output is the same bytes under another shape: no code runs when both share memory. */
 #define NNACL_ALIAS_VIEW 2
 
+/* What resize() returns, by this very address, when it lacks the values of an input of `data_inputs`. */
+#define NNACL_NEEDS_DATA nnacl_needs_data
+extern const char nnacl_needs_data[];
+
 typedef struct nnacl_kernel nnacl_kernel;
 
 /* The plan half of an op: portable, answers for any target. Functions that may be NULL say so. */
@@ -33,7 +37,10 @@ typedef struct nnacl_op {
     /* Derives everything that follows from the shapes: fills the shape fields of `params` (the attribute fields are
      * given) and sets dtype, rank and dims of each output. Refuses attributes or inputs that the kernels could not
      * run safely, the values of constant inputs included. Returns NULL, or a sentence that says what is wrong.
-     * An absent optional input has dtype -1. */
+     * An absent optional input has dtype -1.
+     *
+     * Where a present input stands for attributes (axes, sizes, positions; see `data_inputs`), its values replace those
+     * of the attributes in `params`: without the input, the resulting attributes mean the same for the same shapes. */
     const char *(*resize)(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out);
 
     /* Bytes of scratch memory that one part of the work needs. NULL: none. */
@@ -51,6 +58,10 @@ typedef struct nnacl_op {
 
     /* Multiply-accumulates of one run (0 for an op that only moves or compares). NULL: 0. */
     int64_t (*macs)(const void *params);
+
+    /* Bit i: resize() reads the values of input i if it is present, and returns NNACL_NEEDS_DATA as long as its data is
+     * NULL. An op whose output sizes depend on what it computes from (nonzero) lists that input too, and counts. */
+    uint64_t data_inputs;
 } nnacl_op;
 
 struct nnacl_kernel {
@@ -77,7 +88,8 @@ const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void 
                                       int32_t runnable);
 
 /* Holds `params` (params_size bytes) and the output types against what resize() derives from the inputs. Returns
- * NULL when both agree exactly, else a sentence. This is the gate that hostile files have to pass. */
+ * NULL when both agree exactly, NNACL_NEEDS_DATA when that cannot be told before a run, else a sentence. This is the gate
+ * that hostile files have to pass. */
 const char *nnacl_check(const nnacl_op *op, const void *params, const nnacl_tensor *in, int32_t n_in,
                         const nnacl_tensor *out, int32_t n_out);
 
