@@ -18,7 +18,18 @@ from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
 from ..passes.unique_names import make_names_unique
-from . import onnx_control, onnx_conv, onnx_data, onnx_logic, onnx_math, onnx_norm, onnx_quant, onnx_reduce, onnx_resize
+from . import (
+    onnx_control,
+    onnx_conv,
+    onnx_data,
+    onnx_logic,
+    onnx_math,
+    onnx_norm,
+    onnx_quant,
+    onnx_reduce,
+    onnx_resize,
+    onnx_rnn,
+)
 from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 
@@ -32,6 +43,7 @@ ROWS: dict[str, Row] = {
     **onnx_quant.ROWS,
     **onnx_reduce.ROWS,
     **onnx_resize.ROWS,
+    **onnx_rnn.ROWS,
 }
 """Every ONNX operator that is known."""
 

@@ -29,12 +29,7 @@ def constant_of_shape(g: Builder, node: OnnxNode) -> Value:
     raise Reject("the shape is known only at run time", "give all input sizes, for example --input x:1,3,224,224")
 
 
-NO_KERNEL = "there is no kernel for it yet"
-
 REASONS: dict[str, tuple[str, str]] = {
-    "GRU": (NO_KERNEL, "recurrent layers: export the cell step by step"),
-    "LSTM": (NO_KERNEL, "recurrent layers: export the cell step by step"),
-    "RNN": (NO_KERNEL, "recurrent layers: export the cell step by step"),
     "If": ("control flow is supported only when its condition is constant", "trace the model with fixed input sizes"),
     "Loop": ("loops are not supported", "unroll the loop in the export"),
     "Scan": ("loops are not supported", "unroll the loop in the export"),

@@ -143,6 +143,10 @@ class OnnxNode:
         attribute = self._attribute(name, AttributeProto.STRING)
         return default if attribute is None else attribute.s.decode("utf-8", "replace")
 
+    def texts(self, name: str) -> list[str] | None:
+        attribute = self._attribute(name, AttributeProto.STRINGS)
+        return None if attribute is None else [item.decode("utf-8", "replace") for item in attribute.strings]
+
     def integers(self, name: str) -> list[int] | None:
         attribute = self._attribute(name, AttributeProto.INTS)
         return None if attribute is None else [int(item) for item in attribute.ints]

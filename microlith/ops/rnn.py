@@ -84,11 +84,11 @@ def _expect(node: Node, index: int, shape: Sequence[Dim], *dtypes: DType) -> Non
 
 
 def _activation(attrs: Attrs, direction: int, index: int) -> Callable[[Array], Array]:
-    """Activation ``index`` (F, G, H) of a direction, with its clip."""
+    """Activation ``index`` (F, G, H) of a direction; the arguments of F and G are clipped."""
     position = 3 * direction + index
     name = ACTIVATIONS[attrs["activations"][position]]
     alpha, beta = (float(np.float32(attrs[key][position])) for key in ("alphas", "betas"))
-    clip = float(np.float32(attrs["clip"]))
+    clip = math.inf if index == 2 else float(np.float32(attrs["clip"]))
     special: dict[str, Callable[[Array], Array]] = {
         "affine": lambda x: alpha * x + beta,
         "thresholded_relu": lambda x: np.where(x > alpha, x, 0.0),

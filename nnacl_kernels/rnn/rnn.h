@@ -12,8 +12,8 @@
  *   gru (3 gates z r h): z = F(w x + r h), r likewise, g = G(w x + r (r h)) or, with linear_before_reset,
  *     G(w x + bias + r (r h + bias)); h' = (1 - z) g + z h.
  *   rnn (1 gate): h' = F(w x + r h).
- * Arguments of the activations F, G, H are limited to +-clip. Direction 2 computes both; the second runs from the end
- * of each sequence to its beginning.
+ * Arguments of F and G are limited to +-clip, as in ONNX Runtime; that of H is not. Direction 2 computes both; the
+ * second runs from the end of each sequence to its beginning.
  */
 #ifndef NNACL_RNN_H
 #define NNACL_RNN_H

@@ -16,7 +16,8 @@ typedef struct nnacl_rnn_function {
 
 static inline nnacl_rnn_function nnacl_rnn_function_at(const nnacl_rnn_params *p, int32_t direction, int32_t index) {
     const int32_t i = 3 * direction + index;
-    const nnacl_rnn_function function = {p->activations[i], p->alphas[i], p->betas[i], p->clip};
+    const float clip = index == 2 ? INFINITY : p->clip;
+    const nnacl_rnn_function function = {p->activations[i], p->alphas[i], p->betas[i], clip};
     return function;
 }
 

@@ -93,7 +93,7 @@ def test_a_model_without_a_suffix(tmp_path: Path) -> None:
 
 def test_all_unsupported_nodes_are_listed(tmp_path: Path) -> None:
     nodes = [
-        helper.make_node("LSTM", ["x", "w", "r"], ["h"], name="recurrent", hidden_size=3),
+        helper.make_node("LSTM", ["x", "w", "r"], ["h"], name="recurrent", direction="sideways"),
         helper.make_node("Relu", ["h"], ["t"]),
         helper.make_node("NonZero", ["t"], ["n"], name="holes"),
         helper.make_node("Conv", ["image", "k"], ["c"], name="conv", auto_pad="SOMEHOW"),
