@@ -17,19 +17,22 @@
 /* A worker looks this often for new work before it goes to sleep: nodes follow each other quickly. */
 #define SPINS 4000
 
+/* A piece of work is a round. A worker joins a round while it is open; the caller closes it when no part is left, and
+ * then waits only for those who joined. So a worker that the system wakes too late costs nothing. */
 struct lith_pool {
     int32_t threads;
     int32_t started; /* threads that run, without the caller */
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
-    /* Written under the mutex; `round` tells workers that there is something new. */
+    /* written under the mutex */
     atomic_uint round;
-    bool stop;
+    bool open, stop;
     lith_task task;
     void *user;
     int32_t parts;
-    atomic_int next;    /* part */
-    atomic_int running; /* workers that have not finished this round */
+    atomic_int active; /* workers that joined and have not finished */
+
+    atomic_int next; /* part */
     struct lith_worker *workers;
 };
 
@@ -54,7 +57,7 @@ static void *worker_main(void *argument) {
     lith_pool *pool = worker->pool;
     unsigned seen = 0;
     for (;;) {
-        for (int i = 0; i < SPINS && atomic_load_explicit(&pool->round, memory_order_acquire) == seen; i++) {
+        for (int i = 0; i < SPINS && atomic_load_explicit(&pool->round, memory_order_relaxed) == seen; i++) {
         }
         pthread_mutex_lock(&pool->mutex);
         while (atomic_load_explicit(&pool->round, memory_order_relaxed) == seen) {
@@ -65,31 +68,48 @@ static void *worker_main(void *argument) {
         void *user = pool->user;
         int32_t parts = pool->parts;
         bool stop = pool->stop;
+        bool joins = pool->open && worker->number < parts;
+        if (joins) {
+            atomic_fetch_add_explicit(&pool->active, 1, memory_order_relaxed);
+        }
         pthread_mutex_unlock(&pool->mutex);
         if (stop) {
             return NULL;
         }
-        if (worker->number < parts) {
+        if (joins) {
             take_parts(pool, task, user, parts, worker->number);
-        }
-        if (atomic_fetch_sub_explicit(&pool->running, 1, memory_order_acq_rel) == 1) {
-            pthread_mutex_lock(&pool->mutex);
-            pthread_cond_signal(&pool->done);
-            pthread_mutex_unlock(&pool->mutex);
+            if (atomic_fetch_sub_explicit(&pool->active, 1, memory_order_acq_rel) == 1) {
+                pthread_mutex_lock(&pool->mutex);
+                pthread_cond_signal(&pool->done);
+                pthread_mutex_unlock(&pool->mutex);
+            }
         }
     }
 }
 
-static void announce(lith_pool *pool, lith_task task, void *user, int32_t parts, bool stop) {
+static void open_round(lith_pool *pool, lith_task task, void *user, int32_t parts, bool stop) {
     pthread_mutex_lock(&pool->mutex);
     pool->task = task;
     pool->user = user;
     pool->parts = parts;
     pool->stop = stop;
+    pool->open = true;
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->running, pool->started, memory_order_relaxed);
-    atomic_fetch_add_explicit(&pool->round, 1, memory_order_release);
+    atomic_fetch_add_explicit(&pool->round, 1, memory_order_relaxed);
     pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+static void close_round(lith_pool *pool) {
+    pthread_mutex_lock(&pool->mutex);
+    pool->open = false;
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < SPINS && atomic_load_explicit(&pool->active, memory_order_acquire) > 0; i++) {
+    }
+    pthread_mutex_lock(&pool->mutex);
+    while (atomic_load_explicit(&pool->active, memory_order_acquire) > 0) {
+        pthread_cond_wait(&pool->done, &pool->mutex);
+    }
     pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -100,15 +120,9 @@ void lith_pool_run(lith_pool *pool, lith_task task, void *user, int32_t parts) {
         }
         return;
     }
-    announce(pool, task, user, parts, false);
+    open_round(pool, task, user, parts, false);
     take_parts(pool, task, user, parts, 0);
-    for (int i = 0; i < SPINS && atomic_load_explicit(&pool->running, memory_order_acquire) > 0; i++) {
-    }
-    pthread_mutex_lock(&pool->mutex);
-    while (atomic_load_explicit(&pool->running, memory_order_acquire) > 0) {
-        pthread_cond_wait(&pool->done, &pool->mutex);
-    }
-    pthread_mutex_unlock(&pool->mutex);
+    close_round(pool);
 }
 
 /* Signals of the process are handled by the caller's threads. */
@@ -137,7 +151,7 @@ lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, l
     pthread_cond_init(&result->done, NULL);
     atomic_init(&result->round, 0);
     atomic_init(&result->next, 0);
-    atomic_init(&result->running, 0);
+    atomic_init(&result->active, 0);
     for (int32_t i = 1; i < threads; i++) {
         workers[i].pool = result;
         workers[i].number = i;
@@ -155,7 +169,7 @@ void lith_pool_destroy(lith_pool *pool, const lith_allocator *allocator) {
     if (pool == NULL) {
         return;
     }
-    announce(pool, NULL, NULL, 0, true);
+    open_round(pool, NULL, NULL, 0, true);
     for (int32_t i = 1; i <= pool->started; i++) {
         pthread_join(pool->workers[i].thread, NULL);
     }
