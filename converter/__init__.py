@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from ..ir import Graph
 from ..numerics import CONTRACTS
 from ..rewrite import PassRecord
 from .pipeline import optimize
+
+if TYPE_CHECKING:
+    import onnx
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of steps done, the number of all steps, and what is being done."""
@@ -25,14 +29,15 @@ Observer = Callable[[str, bool, int, int], None]
 
 
 def convert(
-    path: str | os.PathLike[str],
+    source: str | os.PathLike[str] | bytes | onnx.ModelProto,
     *,
     inputs: Mapping[str, Sequence[int]] | None = None,
     observer: Observer | None = None,
     contract: str | None = None,
     progress: Progress | None = None,
 ) -> Graph:
-    """The finished graph of a model file, with the model's own names for inputs and outputs.
+    """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
+    their names.
 
     ``inputs`` maps input names to shapes, which fixes symbolic sizes. ``contract`` replaces the rounding contract of
     the format (``tflite-double``, ``single`` or ``float-even``). ``observer`` is called after each pass. Raises a
@@ -46,40 +51,53 @@ def convert(
             observer(record.name, record.changed, record.nodes_before, record.nodes_after)
 
     with np.errstate(all="ignore"):  # a model may well compute infinities from its constants
-        graph = import_model(path, inputs=inputs, progress=progress)
+        graph = import_model(source, inputs=inputs, progress=progress)
         graph.contract = contract or graph.contract
         return optimize(graph, observer=observe, progress=progress)
 
 
 def import_model(
-    path: str | os.PathLike[str], *, inputs: Mapping[str, Sequence[int]] | None = None, progress: Progress | None = None
+    source: str | os.PathLike[str] | bytes | onnx.ModelProto,
+    *,
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    progress: Progress | None = None,
 ) -> Graph:
     """The graph as the model's own frontend imports it, before any pass."""
-    path = Path(path)
-    kind = _kind(path)
+    if isinstance(source, bytes):
+        kind = _kind(source[:8], "", "model")
+    elif isinstance(source, str | os.PathLike):
+        source = Path(source)
+        kind = _kind(_head(source), source.suffix, str(source))
+    else:
+        kind = "onnx"
     if kind == "tflite":
-        from .frontends.tflite import load_tflite
+        from .frontends.tflite import import_tflite, load_tflite
 
-        return load_tflite(path, inputs=inputs)
+        assert isinstance(source, bytes | Path)
+        return (import_tflite if isinstance(source, bytes) else load_tflite)(source, inputs=inputs)
     if kind == "onnx":
         from .frontends.onnx import import_onnx
 
-        return import_onnx(path, inputs=inputs, progress=progress)
-    raise ModelFormatError("neither an ONNX nor a TFLite model", where=str(path), hint="files end in .onnx or .tflite")
+        return import_onnx(source, inputs=inputs, progress=progress)
+    where = str(source) if isinstance(source, Path) else "model"
+    raise ModelFormatError("neither an ONNX nor a TFLite model", where=where, hint="files end in .onnx or .tflite")
 
 
-def _kind(path: Path) -> str | None:
-    """The format of a file, by its content where that is clear, else by its name."""
+def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            head = file.read(8)
+            return file.read(8)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+
+
+def _kind(head: bytes, suffix: str, where: str) -> str | None:
+    """The format of a model, by its first bytes where they are clear, else by the name of its file."""
     if head[4:8] == b"TFL3":
         return "tflite"
     if head[4:8] == b"LITH":
-        raise ModelFormatError("it is converted already", where=str(path), hint="use it with run, codegen or inspect")
-    known = {".onnx": "onnx", ".tflite": "tflite", ".pb": "onnx"}.get(path.suffix.lower())
+        raise ModelFormatError("it is converted already", where=where, hint="use it with run, codegen or inspect")
+    known = {".onnx": "onnx", ".tflite": "tflite", ".pb": "onnx"}.get(suffix.lower())
     return known or ("onnx" if head[:1] == ONNX_FIRST_BYTE else None)
 
 

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["MicrolithError", "__version__", "convert", "generate", "load"]
 
 
-def convert(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None, **options: Any) -> Graph:
-    """Converts an ONNX or TFLite model; writes a .lith file when ``output`` is given. Options: see ``converter``."""
+def convert(model: Any, output: str | os.PathLike[str] | None = None, **options: Any) -> Graph:
+    """Converts an ONNX or TFLite model (a path, bytes or an ``onnx.ModelProto``); writes a .lith file to ``output``.
+
+    Options: see ``converter``.
+    """
     from . import modelfile
     from .converter import convert as run
 
-    graph = run(path, **options)
+    graph = run(model, **options)
     if output is not None:
         modelfile.save(graph, output)
     return graph

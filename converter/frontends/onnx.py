@@ -12,7 +12,7 @@ from pathlib import Path
 
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import inliner, version_converter
+from onnx import external_data_helper, inliner, version_converter
 
 from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
@@ -56,36 +56,56 @@ Progress = Callable[[int, int, str], None]
 
 
 def import_onnx(
-    path: str | Path, *, inputs: Mapping[str, Sequence[int]] | None = None, progress: Progress | None = None
+    source: str | Path | bytes | onnx.ModelProto,
+    *,
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    progress: Progress | None = None,
 ) -> Graph:
-    """The graph of an ONNX file. ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes.
+    """The graph of an ONNX model: a file, the bytes of one, or a ``ModelProto``, which stays as it is.
 
-    Raises ModelFormatError for a file that is not a sound model, InputError for ``inputs`` that do not fit, and
-    UnsupportedError with all nodes that cannot be converted.
+    ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes. Raises ModelFormatError for what is
+    not a sound model, InputError for ``inputs`` that do not fit, and UnsupportedError with all nodes that cannot be
+    converted.
     """
-    path = Path(path)
-    model = _modern(_inlined(_load(path), path), path)
-    importer = _Importer(model, path, inputs or {})
+    path = Path(source) if isinstance(source, str | Path) else None
+    where = "model" if path is None else str(path)
+    model = _with_external_data(_parsed(source, where), path, where)
+    model = _modern(_inlined(model, where), where)
+    importer = _Importer(model, where, "model" if path is None else path.stem, inputs or {})
     return importer.run(progress or (lambda done, total, text: None))
 
 
-def _load(path: Path) -> onnx.ModelProto:
+def _parsed(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
     try:
-        model = onnx.load(str(path), format="protobuf", load_external_data=False)
+        if isinstance(source, onnx.ModelProto):
+            model = source
+        elif isinstance(source, bytes):
+            model = onnx.load_from_string(source)
+        else:
+            model = onnx.load(str(source), format="protobuf", load_external_data=False)
     except (DecodeError, ValueError, RuntimeError) as error:
         raise ModelFormatError(
-            f"not an ONNX model, or a damaged one ({_one_line(error)})", where=str(path), hint="export it again"
+            f"not an ONNX model, or a damaged one ({_one_line(error)})", where=where, hint="export it again"
         ) from error
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+        raise InputError(f"cannot be read: {error.strerror or error}", where=where) from error
     if not model.HasField("graph") or not model.graph.output:
-        raise ModelFormatError("not an ONNX model: it has no graph with outputs", where=str(path))
+        raise ModelFormatError("not an ONNX model: it has no graph with outputs", where=where)
+    return model
+
+
+def _with_external_data(model: onnx.ModelProto, path: Path | None, where: str) -> onnx.ModelProto:
+    """The model with the data that lies in files beside it. A model in memory has no folder, so no such files."""
+    if path is None:
+        if any(external_data_helper.uses_external_data(tensor) for tensor in model.graph.initializer):
+            raise ModelFormatError("its weights lie in other files", where=where, hint="convert it from its file")
+        return model
     try:
         onnx.load_external_data_for_model(model, str(path.parent))
     except Exception as error:  # a missing or short file, or a path that leaves the folder
         raise ModelFormatError(
             f"its external data cannot be read: {_one_line(error)}",
-            where=str(path),
+            where=where,
             hint="keep the data file beside the model, under the name that the exporter gave it",
         ) from error
     return model
@@ -95,24 +115,24 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def _inlined(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+def _inlined(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     """The model with calls of its own functions replaced by their bodies."""
     if not model.functions:
         return model
     try:
         return inliner.inline_local_functions(model)
     except Exception as error:  # a C++ exception of the onnx package
-        raise ModelFormatError(f"its functions cannot be inlined: {_one_line(error)}", where=str(path)) from error
+        raise ModelFormatError(f"its functions cannot be inlined: {_one_line(error)}", where=where) from error
 
 
-def _modern(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+def _modern(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     """The model in an opset that the tables know; very old ones are brought up by onnx itself."""
     opset = _opset(model)
     newest = onnx.defs.onnx_opset_version()
     if opset > newest:
         raise ModelFormatError(
             f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
-            where=str(path),
+            where=where,
             hint="convert it with onnx.version_converter, or update the package onnx",
         )
     if opset >= OLDEST_OPSET:
@@ -122,7 +142,7 @@ def _modern(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
     except Exception as error:  # a C++ exception of the onnx package
         raise ModelFormatError(
             f"it uses opset {opset}, and onnx cannot bring it to {OLDEST_OPSET}: {_one_line(error)}",
-            where=str(path),
+            where=where,
             hint="export it again with a newer opset",
         ) from error
 
@@ -134,18 +154,18 @@ def _opset(model: onnx.ModelProto) -> int:
 
 
 class _Importer:
-    def __init__(self, model: onnx.ModelProto, path: Path, given: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, model: onnx.ModelProto, where: str, name: str, given: Mapping[str, Sequence[int]]) -> None:
         self.proto = model.graph
-        self.path = path
+        self.where = where
         self.given = given
         self.opset = _opset(model)
-        self.graph = Graph(name=model.graph.name or path.stem, contract="float-even")
+        self.graph = Graph(name=model.graph.name or name, contract="float-even")
         self.scope: dict[str, Entry] = {}
         self.builder = Builder(self.graph)
         self.rejected: list[Unsupported] = []
 
     def fail(self, what: str, hint: str = "") -> ModelFormatError:
-        return ModelFormatError(what, where=str(self.path), hint=hint)
+        return ModelFormatError(what, where=self.where, hint=hint)
 
     def run(self, progress: Progress) -> Graph:
         self.builder.reserve(self._all_names())
@@ -160,7 +180,7 @@ class _Importer:
         if not self.rejected:
             self._add_outputs()
         if self.rejected:
-            raise UnsupportedError(self.rejected, where=str(self.path))
+            raise UnsupportedError(self.rejected, where=self.where)
         self.graph.remove_dead()
         make_names_unique(self.graph)
         return self.graph
@@ -192,7 +212,7 @@ class _Importer:
                 close = difflib.get_close_matches(name, names, 1)
                 raise InputError(
                     f"the model has no input '{name}'",
-                    where=str(self.path),
+                    where=self.where,
                     hint=f"did you mean '{close[0]}'?" if close else f"its inputs: {', '.join(names)}",
                 )
         types = {info.name: self._input_type(info) for info in infos}
@@ -222,7 +242,7 @@ class _Importer:
             if given is None:
                 raise ShapeError(
                     f"input '{info.name}' has no shape",
-                    where=str(self.path),
+                    where=self.where,
                     hint=f"give one: --input {info.name}:1,3,224,224",
                 )
             self._check_given(info.name, given, given)
@@ -250,7 +270,7 @@ class _Importer:
         if not fits:
             raise InputError(
                 f"input '{name}' cannot have the shape {_shape(given)}: the model says {_shape(shape)}",
-                where=str(self.path),
+                where=self.where,
                 hint="only sizes that the model names by a symbol can be chosen",
             )
 
@@ -260,7 +280,7 @@ class _Importer:
         for name, sizes in self.given.items():
             for dim, size in zip(types[name].shape, sizes, strict=True):
                 if isinstance(dim, str) and fixed.setdefault(dim, size) != size:
-                    raise InputError(f"the size '{dim}' is both {fixed[dim]} and {size}", where=str(self.path))
+                    raise InputError(f"the size '{dim}' is both {fixed[dim]} and {size}", where=self.where)
         return fixed
 
     def convert(self, proto: onnx.NodeProto, index: int) -> None:
