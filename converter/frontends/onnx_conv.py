@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...dtypes import DType
 from ...ir import Value
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row, constant
+from .onnx_math import arithmetic
 
 
 def conv(g: Builder, node: OnnxNode) -> Value:
@@ -111,8 +113,8 @@ def gemm(g: Builder, node: OnnxNode) -> Value:
     if c is not None and beta == 0.0:
         c = None
     if c is not None and beta != 1.0:
-        c = g.add("mul", [c, g.const(np.float32(beta))])
-    if b.data is not None and not a.is_constant:
+        c = g.add("mul", [c, g.const(np.asarray(beta, c.dtype.numpy))])
+    if b.data is not None and not a.is_constant and a.dtype is DType.f32:
         weights = b.data if transpose_b else b.data.T
         if alpha != 1.0:
             weights = weights * np.float32(alpha)
@@ -123,8 +125,8 @@ def gemm(g: Builder, node: OnnxNode) -> Value:
         return y if c is None or bias is not None else g.add("add", [y, c])
     y = g.add("matmul", [a, b], {"transpose_a": int(transpose_a), "transpose_b": int(transpose_b)})
     if alpha != 1.0:
-        y = g.add("mul", [y, g.const(np.float32(alpha))])
-    return y if c is None else g.add("add", [y, c])
+        y = g.add("mul", [y, g.const(np.asarray(alpha, y.dtype.numpy))])
+    return y if c is None else arithmetic(g, "add", y, c)
 
 
 def _bias(c: Value | None, units: int) -> Value | None:
@@ -139,7 +141,7 @@ def _bias(c: Value | None, units: int) -> Value | None:
 def matmul(g: Builder, node: OnnxNode) -> Value:
     """MatMul with NumPy's rules; a constant right operand of two dimensions becomes the weights of dense."""
     a, b = node.value(0), node.value(1)
-    if b.data is not None and b.data.ndim == 2 and not a.is_constant:
+    if b.data is not None and b.data.ndim == 2 and not a.is_constant and a.dtype is DType.f32:
         return g.add("dense", [a, g.const(b.data.T, "weights")])
     rank_a, rank_b = len(a.shape), len(b.shape)
     if rank_a == 0 or rank_b == 0:

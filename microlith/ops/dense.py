@@ -16,6 +16,8 @@ from .shape_rules import broadcast_shapes, require, require_dtype, require_equal
 
 Attrs = Mapping[str, Any]
 
+_INTEGERS = (DType.s32, DType.u32, DType.s64, DType.u64)
+
 
 def dense_output_shape(node: Node) -> tuple[tuple[int | str, ...], int]:
     """The shape of y and its number of units."""
@@ -56,18 +58,19 @@ def _sample_dense(rng: np.random.Generator) -> Sample:
 
 def _infer_matmul(node: Node) -> list[TensorType]:
     a, b = node.input(0), node.input(1)
-    require_dtype(node, a, DType.f32)
-    require_dtype(node, b, DType.f32)
+    dtype = require_dtype(node, a, DType.f32, *_INTEGERS)
+    require_dtype(node, b, dtype)
     require(node, len(a.shape) >= 2 and len(b.shape) >= 2, "both operands need at least two dimensions")
     m, k_a = (a.shape[-1], a.shape[-2]) if node.attrs["transpose_a"] else a.shape[-2:]
     k_b, n = (b.shape[-1], b.shape[-2]) if node.attrs["transpose_b"] else b.shape[-2:]
     require_equal(node, k_b, k_a, "the inner dimension of b")
     bias = node.optional_input(2)
     if bias is not None:
+        require(node, dtype is DType.f32, "a bias is for f32 only")
         require_dtype(node, bias, DType.f32)
         require_equal(node, require_rank(node, bias, 1)[0], n, "the size of the bias")
     leading = broadcast_shapes(node, a.shape[:-2], b.shape[:-2])
-    return [TensorType(DType.f32, (*leading, m, n))]
+    return [TensorType(dtype, (*leading, m, n))]
 
 
 def _reference_matmul(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
@@ -75,6 +78,8 @@ def _reference_matmul(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list
     assert a is not None and b is not None
     left = np.swapaxes(a, -1, -2) if attrs["transpose_a"] else a
     right = np.swapaxes(b, -1, -2) if attrs["transpose_b"] else b
+    if a.dtype != np.float32:
+        return [np.matmul(left, right)]
     return [finish_float(np.matmul(left, right), bias, attrs)]
 
 
@@ -87,10 +92,16 @@ def _sample_matmul(rng: np.random.Generator) -> Sample:
         kept = leading[sampling.size(rng, 0, len(leading)) :]
         return tuple(1 if rng.integers(4) == 0 else dim for dim in kept)
 
-    a = sampling.floats(rng, (*leading, k, m) if transpose_a else (*leading, m, k))
-    b = sampling.floats(rng, (*batch(), n, k) if transpose_b else (*batch(), k, n))
+    shapes = (
+        (*leading, k, m) if transpose_a else (*leading, m, k),
+        (*batch(), n, k) if transpose_b else (*batch(), k, n),
+    )
+    flags = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    if rng.integers(2):
+        dtype = _INTEGERS[int(rng.integers(len(_INTEGERS)))].numpy
+        return Sample([sampling.integers(rng, shape, dtype.type) for shape in shapes], flags)
     bias = sampling.floats(rng, (n,)) if rng.integers(2) else None
-    return Sample([a, b, bias], {"transpose_a": transpose_a, "transpose_b": transpose_b, **sampling.clamp(rng)})
+    return Sample([*(sampling.floats(rng, shape) for shape in shapes), bias], {**flags, **sampling.clamp(rng)})
 
 
 register(

@@ -5,7 +5,7 @@
  * out_c = n). Integers and f32 as in conv.h.
  *
  * matmul: y = a x b over the last two dimensions, leading dimensions broadcast (numpy rules); either operand may be
- * transposed in its last two. Inputs 0 a, 1 b, 2 bias [n] (optional). f32.
+ * transposed in its last two. Inputs 0 a, 1 b, 2 bias [n] (optional, f32 only). f32, and s32 u32 s64 u64, which wrap.
  */
 #ifndef NNACL_DENSE_H
 #define NNACL_DENSE_H

@@ -105,7 +105,10 @@ static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n
     nnacl_matmul_params *p = params;
     NNACL_REQUIRE(n_in >= 2 && n_in <= 3 && n_out == 1, "expected a, b and bias, and one output");
     const nnacl_tensor *a = &in[0], *b = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(a->dtype == NNACL_F32 && b->dtype == NNACL_F32, "a and b must be f32");
+    NNACL_REQUIRE(a->dtype == NNACL_F32 || a->dtype == NNACL_S32 || a->dtype == NNACL_U32 || a->dtype == NNACL_S64 ||
+                      a->dtype == NNACL_U64,
+                  "a must be f32, s32, u32, s64 or u64");
+    NNACL_REQUIRE(b->dtype == a->dtype, "a and b differ in type");
     NNACL_REQUIRE(a->rank >= 2 && b->rank >= 2, "a and b must have at least two dimensions");
     NNACL_REQUIRE(nnacl_plan_count(a) >= 0 && nnacl_plan_count(b) >= 0, "a or b has too many elements");
     NNACL_REQUIRE((p->transpose_a == 0 || p->transpose_a == 1) && (p->transpose_b == 0 || p->transpose_b == 1),
@@ -120,7 +123,8 @@ static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n
     NNACL_REQUIRE(broadcast_batches(p, a, b, dims), "the leading dimensions of a and b do not broadcast");
     dims[p->batch_rank] = p->m;
     dims[p->batch_rank + 1] = p->n;
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], NNACL_F32, p->batch_rank + 2, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], a->dtype, p->batch_rank + 2, dims), "y would have too many elements");
+    NNACL_REQUIRE(!bias || a->dtype == NNACL_F32, "a bias is for f32 only");
     NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->n), "bias must be f32 [n]");
     /* The kernels count the rows of y; with n = 0 they could pass what the elements allow. */
     nnacl_tensor rows = out[0];

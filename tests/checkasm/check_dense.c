@@ -20,7 +20,7 @@ static void draw_dense(check_case *c) {
     p->x_zero = check_zero(c);
     p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
-    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_input(c, c->dtype, rank, dims);
     const int32_t w_dims[2] = {units, depth};
     check_input(c, c->dtype, 2, w_dims);
@@ -70,7 +70,7 @@ static void draw_matmul(check_case *c) {
     if (check_chance(c, 40)) {
         check_mark_constant(c);
     }
-    if (check_chance(c, 50)) {
+    if (c->dtype == NNACL_F32 && check_chance(c, 50)) {
         check_vector(c, NNACL_F32, n);
         check_mark_constant(c);
     }
