@@ -28,5 +28,5 @@
         }                                                                                                              \
     }
 
-MATMUL(u32, uint32_t)
-MATMUL(u64, uint64_t)
+MATMUL(i32, uint32_t)
+MATMUL(i64, uint64_t)
