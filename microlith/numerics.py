@@ -28,6 +28,8 @@ TFLITE_UP = 3
 """In parameter structs only, under ``tflite-double``: the last shift takes halves up, as LiteRT's matrix products."""
 TFLITE_UP_BY_8 = 4
 """The same in whole groups of 8 channels; away from zero in the channels past them: LiteRT's depthwise convolution."""
+TFLITE_DOWN = 5
+"""In ``add`` only: the right shifts of the operands round down, the last one as in ``tflite-double``."""
 
 CONTRACTS: dict[str, int] = {"tflite-double": TFLITE_DOUBLE, "single": SINGLE, "float-even": FLOAT_EVEN}
 """Number of each contract, as the ``rounding`` field of parameter structs holds it."""
@@ -76,11 +78,11 @@ def requantize(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rounding
     acc, multiplier, shift = np.broadcast_arrays(
         np.asarray(acc, np.int64), np.asarray(multiplier, np.int64), np.asarray(shift, np.int64)
     )
-    if rounding in (TFLITE_DOUBLE, TFLITE_UP, TFLITE_UP_BY_8):
+    if rounding in (TFLITE_DOUBLE, TFLITE_UP, TFLITE_UP_BY_8, TFLITE_DOWN):
         left = np.maximum(shift, 0)
         right = np.maximum(-shift, 0)
         high = np.minimum((wrap_int32(acc << left) * multiplier + (1 << 30)) >> 31, INT32_MAX)
-        if rounding == TFLITE_DOUBLE:
+        if rounding in (TFLITE_DOUBLE, TFLITE_DOWN):
             return round_shift_away(high, right)
         return (high + ((np.int64(1) << right) >> 1)) >> right
     if rounding == SINGLE:

@@ -48,6 +48,8 @@ extern "C" {
  * channels. */
 #define NNACL_ROUND_TFLITE_UP 3
 #define NNACL_ROUND_TFLITE_UP_BY_8 4
+/* In add only: the right shifts of the operands round down, the last one as in tflite-double. */
+#define NNACL_ROUND_TFLITE_DOWN 5
 
 /* What the plan half knows of a tensor. `data` is NULL unless the tensor is a constant. */
 typedef struct nnacl_tensor {

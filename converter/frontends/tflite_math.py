@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
 
 from microlith.dtypes import DType
 from microlith.ir import Quant, Value
-from microlith.numerics import TFLITE_DOUBLE, TFLITE_UP, quantize_multiplier, requantize
+from microlith.numerics import TFLITE_DOUBLE, TFLITE_DOWN, TFLITE_UP, quantize_multiplier, requantize
 
 from . import tflite_lut as lut
 from .tflite_data import part
@@ -128,9 +128,28 @@ def _arithmetic(op: str, options: str | None, *, quantized: bool = True) -> Row:
         clamp = fused_clamp(node.options(options).FusedActivationFunction()) if options else NO_CLAMP
         a, b = node.value(0), node.value(1)
         require(quantized or not is_quantized(a), f"quantized {a.dtype.name} is not supported")
-        return node.add(op, [a, b], clamp, quant=node.output_quant())
+        attrs: dict[str, Any] = dict(clamp)
+        if op == "add" and a.dtype is DType.s8 and b.dtype is DType.s8 and _sum_rounds_down(node):
+            attrs["rounding"] = TFLITE_DOWN
+        return node.add(op, [a, b], attrs, quant=node.output_quant())
 
     return row
+
+
+def _sum_rounds_down(node: TfliteNode) -> bool:
+    """Whether LiteRT's ADD takes the vector code that cuts its operands off: uint8, or one operand repeated."""
+    a, b = node.shape(0), node.shape(1)
+    together = repeated = 1
+    for left, right in zip_longest(reversed(a), reversed(b), fillvalue=1):
+        if left == right and repeated == 1:
+            together *= left
+        elif together == 1 and 1 in (left, right):
+            repeated *= max(left, right)
+        else:
+            break
+    if together > 1:
+        return together >= 8 and is_shifted(node.input_tensor(0))
+    return repeated >= 8
 
 
 def _extreme(op: str) -> Row:

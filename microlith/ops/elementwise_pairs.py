@@ -72,6 +72,13 @@ def _infer_binary(node: Node) -> list[TensorType]:
     return [TensorType(a.dtype, broadcast_shapes(node, a.shape, b.shape))]
 
 
+def _rescaled(value: Array, multiplier: int, shift: int, rounding: int) -> Array:
+    """An operand of add or sub in the common scale."""
+    if rounding == numerics.TFLITE_DOWN and shift < 0:
+        return numerics.requantize(value, multiplier, 0, numerics.TFLITE_DOUBLE) >> -shift
+    return numerics.requantize(value, multiplier, shift, rounding)
+
+
 def _quantized_binary(name: str, a: Array, b: Array, attrs: Attrs) -> Array:
     """s8 add, sub, mul or prelu."""
     left = a.astype(np.int64) - attrs["a_zero"]
@@ -90,8 +97,8 @@ def _quantized_binary(name: str, a: Array, b: Array, attrs: Attrs) -> Array:
         y = numerics.requantize(left * right, attrs["y_mult"], attrs["y_shift"], rounding)
     else:
         shift = attrs["left_shift"]
-        scaled_a = numerics.requantize(left << shift, attrs["a_mult"], attrs["a_shift"], rounding)
-        scaled_b = numerics.requantize(right << shift, attrs["b_mult"], attrs["b_shift"], rounding)
+        scaled_a = _rescaled(left << shift, attrs["a_mult"], attrs["a_shift"], rounding)
+        scaled_b = _rescaled(right << shift, attrs["b_mult"], attrs["b_shift"], rounding)
         y = numerics.requantize(_BINARY[name](scaled_a, scaled_b), attrs["y_mult"], attrs["y_shift"], rounding)
     return np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"]).astype(a.dtype)
 
@@ -131,6 +138,8 @@ def _quantized_attrs(rng: np.random.Generator, name: str) -> dict[str, Any]:
     y_scale = float(np.float32(spread * 2.0 ** rng.uniform(-1, 3)))
     attrs: dict[str, Any] = {key: sampling.zero_point(rng) for key in ("a_zero", "b_zero", "y_zero")}
     attrs |= {"a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "rounding": sampling.rounding(rng)}
+    if name == "add" and rng.integers(4) == 0:
+        attrs["rounding"] = numerics.TFLITE_DOWN
     factors = {"y": a_scale * b_scale / y_scale}
     if name == "prelu":
         factors["a"] = a_scale / y_scale

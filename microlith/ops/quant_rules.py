@@ -159,7 +159,9 @@ def materialize_sum(node: Node, contract: str) -> Materialized:
         "rounding": numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
-    if contract == "tflite-double" and node.op == "add" and _is_vector_sum(node):
+    if contract == "tflite-double" and node.attrs["rounding"] == numerics.TFLITE_DOWN:
+        attrs["rounding"] = numerics.TFLITE_DOWN
+    elif contract == "tflite-double" and node.op == "add" and _is_vector_sum(node):
         # The vector code of LiteRT shifts the operands before it multiplies, so that they are rounded once.
         lowest = min(attrs["a_shift"], attrs["b_shift"])
         if -left_shift <= lowest < 0:
@@ -169,7 +171,7 @@ def materialize_sum(node: Node, contract: str) -> Materialized:
 
 
 def _is_vector_sum(node: Node) -> bool:
-    """Whether LiteRT adds whole vectors of 16 elements: int8 of equal shapes. The few elements past them round alike."""
+    """Whether LiteRT adds whole vectors of 16 elements: int8 of equal shapes. What is left past them rounds alike here."""
     a, b = node.input(0), node.input(1)
     return node.output.dtype is DType.s8 and a.shape == b.shape and (not a.type.is_static or a.type.count >= 16)
 

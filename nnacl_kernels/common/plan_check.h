@@ -75,7 +75,7 @@ static inline bool nnacl_plan_zero_ok(int32_t zero, int32_t dtype) {
 }
 
 static inline bool nnacl_plan_rounding_ok(int32_t rounding) {
-    return rounding >= NNACL_ROUND_TFLITE_DOUBLE && rounding <= NNACL_ROUND_TFLITE_UP_BY_8;
+    return rounding >= NNACL_ROUND_TFLITE_DOUBLE && rounding <= NNACL_ROUND_TFLITE_DOWN;
 }
 
 /* A Q31 multiplier and shift as converters make them; the kernels compute something defined for any. */

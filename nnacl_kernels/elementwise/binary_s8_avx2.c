@@ -35,8 +35,8 @@ static inline __m256i requant(__m256i value, int32_t mult, int32_t shift, int32_
     if (rounding == NNACL_ROUND_SINGLE) {
         return nnacl_requant_single_avx2(value, multiplier, shifts);
     }
-    return nnacl_requant_double_avx2(value, multiplier, shifts,
-                                     _mm256_set1_epi32(rounding == NNACL_ROUND_TFLITE_DOUBLE ? 0 : -1));
+    const bool up = rounding == NNACL_ROUND_TFLITE_UP || rounding == NNACL_ROUND_TFLITE_UP_BY_8;
+    return nnacl_requant_double_avx2(value, multiplier, shifts, _mm256_set1_epi32(up ? -1 : 0));
 }
 
 /* Rounding, zero point and clamp of a result in integers. */
@@ -61,7 +61,11 @@ static inline __m256 real(__m256i value, float scale) {
 }
 
 static inline __m256i rescale(__m256i value, int32_t mult, int32_t shift, const nnacl_binary_params *p) {
-    return requant(_mm256_slli_epi32(value, p->left_shift), mult, shift, p->rounding);
+    const __m256i shifted = _mm256_slli_epi32(value, p->left_shift);
+    if (p->rounding == NNACL_ROUND_TFLITE_DOWN && shift < 0) {
+        return _mm256_srai_epi32(requant(shifted, mult, 0, NNACL_ROUND_TFLITE_DOUBLE), shift < -31 ? 31 : -shift);
+    }
+    return requant(shifted, mult, shift, p->rounding);
 }
 
 static inline __m256i add(__m256i a, __m256i b, const nnacl_binary_params *p) {

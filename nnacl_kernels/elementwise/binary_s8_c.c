@@ -4,7 +4,11 @@
 
 /* An operand of add or sub in the common scale. */
 static inline int32_t rescale(int32_t value, int32_t mult, int32_t shift, const nnacl_binary_params *p) {
-    return nnacl_requant(nnacl_shift_left(value, p->left_shift), mult, shift, p->rounding);
+    const int32_t shifted = nnacl_shift_left(value, p->left_shift);
+    if (p->rounding == NNACL_ROUND_TFLITE_DOWN && shift < 0) {
+        return nnacl_mul_high(shifted, mult) >> (shift < -31 ? 31 : -shift);
+    }
+    return nnacl_requant(shifted, mult, shift, p->rounding);
 }
 
 static inline int8_t finish(int32_t value, int32_t mult, int32_t shift, const nnacl_binary_params *p) {

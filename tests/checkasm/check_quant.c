@@ -23,7 +23,7 @@ static void draw_quantize(check_case *c) {
     p->to = narrow_type(c);
     p->scale = check_chance(c, 50) ? check_float(c, 0.001f, 0.1f) : 0.03125f;
     p->zero = zero_of(c, p->to);
-    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     float *x = check_vector(c, NNACL_F32, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
     if (check_chance(c, 30)) {
         check_strew(c, 0);
@@ -67,7 +67,7 @@ static void draw_requantize(check_case *c) {
     p->to = narrow_type(c);
     p->x_zero = zero_of(c, c->dtype);
     p->y_zero = zero_of(c, p->to);
-    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_multiplier(c, check_int(c, -4, 2), &p->mult, &p->shift);
     p->scale = check_float(c, 0.05f, 4.0f);
     p->q_min = check_chance(c, 60) ? least_of(p->to) : check_int(c, least_of(p->to), 10);

@@ -12,7 +12,7 @@ static void draw_reduce(check_case *c) {
     p->x_zero = check_zero(c);
     p->y_zero = check_zero(c);
     check_quantized_range(c, &p->q_min, &p->q_max);
-    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_multiplier(c, check_int(c, -8, 0), &p->mult, &p->shift);
     p->scale = check_float(c, 0.001f, 1.0f);
 }
