@@ -40,9 +40,14 @@ def modulo(g: Builder, node: OnnxNode) -> Value:
 
 
 def is_nan(g: Builder, node: OnnxNode) -> Value:
-    """IsNaN: what differs from itself."""
-    x = node.value(0)
-    return g.add("not_equal", [x, x])
+    """IsNaN."""
+    return g.add("is_nan", [node.value(0)])
+
+
+def is_inf(g: Builder, node: OnnxNode) -> Value:
+    """IsInf of one or both signs."""
+    signs = {"alpha": node.integer("detect_negative", 1), "beta": node.integer("detect_positive", 1)}
+    return g.add("is_inf", [node.value(0)], {name: float(sign != 0) for name, sign in signs.items()})
 
 
 _PAIRS: Mapping[str, str] = {
@@ -58,6 +63,7 @@ _PAIRS: Mapping[str, str] = {
 
 ROWS: dict[str, Row] = {
     **{name: _comparison(op) for name, op in _PAIRS.items()},
+    "IsInf": is_inf,
     "IsNaN": is_nan,
     "Mod": modulo,
     "Not": logical_not,

@@ -66,7 +66,8 @@ def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
     """An activation with float attributes, which are ours under the names alpha and beta."""
 
     def row(g: Builder, node: OnnxNode) -> Value:
-        return g.add(op, [node.value(0)], {name: node.real(name, default) for name, default in defaults.items()})
+        values = [node.real(name, default) for name, default in defaults.items()]
+        return g.add(op, [node.value(0)], dict(zip(("alpha", "beta"), values, strict=False)))
 
     row.__doc__ = f"{op} with {', '.join(defaults)}."
     return row
@@ -127,64 +128,53 @@ def gelu(g: Builder, node: OnnxNode) -> Value:
     return g.add("gelu", [node.value(0)], {"alpha": 1.0 if approximate == "tanh" else 0.0})
 
 
-def selu(g: Builder, node: OnnxNode) -> Value:
-    """Selu: gamma * elu(x, alpha)."""
-    alpha, gamma = node.real("alpha", 1.67326319217681884765625), node.real("gamma", 1.05070102214813232421875)
-    y = g.add("elu", [node.value(0)], {"alpha": alpha})
-    return g.add("mul", [y, g.const(np.float32(gamma))])
-
-
 def celu(g: Builder, node: OnnxNode) -> Value:
-    """Celu: alpha * elu(x / alpha)."""
+    """Celu."""
     alpha = node.real("alpha", 1.0)
     if alpha == 0.0:
         raise Reject("attribute 'alpha' is 0")
-    if alpha == 1.0:
-        return g.add("elu", [node.value(0)], {"alpha": 1.0})
-    scaled = g.add("mul", [node.value(0), g.const(np.float32(1.0 / alpha))])
-    return g.add("mul", [g.add("elu", [scaled], {"alpha": 1.0}), g.const(np.float32(alpha))])
+    return g.add("celu", [node.value(0)], {"alpha": alpha}) if alpha != 1.0 else g.add("elu", [node.value(0)])
 
 
 def swish(g: Builder, node: OnnxNode) -> Value:
     """Swish: x * sigmoid(alpha * x)."""
-    x, alpha = node.value(0), node.real("alpha", 1.0)
-    if alpha == 1.0:
-        return g.add("silu", [x])
-    scaled = g.add("mul", [x, g.const(np.float32(alpha))])
-    return g.add("mul", [x, g.add("sigmoid", [scaled])])
+    return swished(g, node.value(0), node.real("alpha", 1.0))
 
 
-def mish(g: Builder, node: OnnxNode) -> Value:
-    """Mish: x * tanh(softplus(x))."""
+def swished(g: Builder, x: Value, alpha: float) -> Value:
+    """x * sigmoid(alpha * x)."""
+    return g.add("silu", [x]) if alpha == 1.0 else g.add("swish", [x], {"alpha": alpha})
+
+
+def swiglu(g: Builder, node: OnnxNode) -> Value:
+    """SwiGLU: the first operand through swish, times the second."""
+    gate = swished(g, node.value(0), node.real("alpha", 1.0))
+    return g.add("mul", [gate, node.value(1)])
+
+
+def shrink(g: Builder, node: OnnxNode) -> Value:
+    """Shrink; integers are computed as floats."""
     x = node.value(0)
-    return g.add("mul", [x, g.add("tanh", [g.add("softplus", [x])])])
+    y = g.add("shrink", [g.cast(x, DType.f32)], {"alpha": node.real("lambd", 0.5), "beta": node.real("bias", 0.0)})
+    return g.cast(y, x.dtype)
 
 
-def softsign(g: Builder, node: OnnxNode) -> Value:
-    """Softsign: x / (1 + |x|)."""
+def hardmax(g: Builder, node: OnnxNode) -> Value:
+    """Hardmax: 1 at the first of the largest elements, 0 elsewhere; before opset 13 over everything behind the axis."""
     x = node.value(0)
-    return g.add("div", [x, g.add("add", [g.add("abs", [x]), g.const(np.float32(1.0))])])
-
-
-def tan(g: Builder, node: OnnxNode) -> Value:
-    """Tan: sin / cos."""
-    x = node.value(0)
-    return g.add("div", [g.add("sin", [x]), g.add("cos", [x])])
-
-
-def sinh(g: Builder, node: OnnxNode) -> Value:
-    """Sinh: (exp(x) - exp(-x)) / 2."""
-    return _halved(g, node.value(0), "sub")
-
-
-def cosh(g: Builder, node: OnnxNode) -> Value:
-    """Cosh: (exp(x) + exp(-x)) / 2."""
-    return _halved(g, node.value(0), "add")
-
-
-def _halved(g: Builder, x: Value, op: str) -> Value:
-    y = g.add(op, [g.add("exp", [x]), g.add("exp", [g.add("neg", [x])])])
-    return g.add("mul", [y, g.const(np.float32(0.5))])
+    axis = axis_of(node, "axis", -1 if node.opset >= 13 else 1, len(x.shape))
+    shape = x.shape
+    if node.opset < 13 and axis != len(shape) - 1:
+        rows, depth = x.shape[:axis], [dim for dim in x.shape[axis:] if isinstance(dim, int)]
+        x = g.reshape(x, (_product(rows), int(np.prod(depth)) if len(depth) == len(shape) - axis else None))
+        axis = 1
+    size = x.shape[axis]
+    if isinstance(size, str):
+        raise Reject("the size of the axis must be known", FIX_SIZES)
+    best = g.add("argmax", [x], {"axis": axis, "keep_dims": 1, "to": DType.s64.value})
+    places = np.arange(size, dtype=np.int64).reshape([-1 if i == axis else 1 for i in range(len(x.shape))])
+    y = g.cast(g.add("equal", [best, g.const(places, "places")]), x.dtype)
+    return g.reshape(y, shape)
 
 
 def _softmax(op: str) -> Row:
@@ -229,6 +219,7 @@ def checked_axis(axis: int, rank: int, what: str) -> int:
 
 _UNARY: Mapping[str, str] = {
     "Abs": "abs",
+    **{name.capitalize(): name for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "sinh", "tan")},
     "Ceil": "ceil",
     "Cos": "cos",
     "Erf": "erf",
@@ -236,6 +227,7 @@ _UNARY: Mapping[str, str] = {
     "Floor": "floor",
     "HardSwish": "hard_swish",
     "Log": "log",
+    "Mish": "mish",
     "Neg": "neg",
     "Reciprocal": "reciprocal",
     "Relu": "relu",
@@ -244,6 +236,7 @@ _UNARY: Mapping[str, str] = {
     "Sign": "sign",
     "Sin": "sin",
     "Softplus": "softplus",
+    "Softsign": "softsign",
     "Sqrt": "sqrt",
     "Tanh": "tanh",
 }
@@ -258,19 +251,18 @@ ROWS: dict[str, Row] = {
     **{name: _variadic(op) for name, op in _VARIADIC.items()},
     "Celu": celu,
     "Clip": clip,
-    "Cosh": cosh,
     "Elu": _scaled("elu", {"alpha": 1.0}),
     "Gelu": gelu,
+    "Hardmax": hardmax,
     "HardSigmoid": _scaled("hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
     "LeakyRelu": _scaled("leaky_relu", {"alpha": 0.01}),
     "LogSoftmax": _softmax("log_softmax"),
     "Mean": mean,
-    "Mish": mish,
     "Pow": power,
-    "Selu": selu,
-    "Sinh": sinh,
+    "Selu": _scaled("selu", {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
+    "Shrink": shrink,
     "Softmax": _softmax("softmax"),
-    "Softsign": softsign,
+    "SwiGLU": swiglu,
     "Swish": swish,
-    "Tan": tan,
+    "ThresholdedRelu": _scaled("thresholded_relu", {"alpha": 1.0}),
 }

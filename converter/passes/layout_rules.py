@@ -189,7 +189,9 @@ def _are_neighbours(places: Sequence[int], shape: Sequence[Dim], perm: Perm) -> 
 ELEMENTWISE = frozenset({
     "relu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "neg", "abs", "floor", "ceil", "round", "sin", "cos",
     "erf", "gelu", "softplus", "hard_sigmoid", "hard_swish", "silu", "reciprocal", "sign", "square", "leaky_relu",
-    "elu", "clip", "lut", "cast", "quantize", "requantize", "logical_not",
+    "elu", "clip", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "celu", "selu",
+    "thresholded_relu", "shrink", "softsign", "mish", "swish", "is_nan", "is_inf", "lut", "cast",
+    "quantize", "requantize", "logical_not",
 })
 """Ops of one tensor that treat each element alike."""
 

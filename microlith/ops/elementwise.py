@@ -35,6 +35,16 @@ def _elu(x: Array, attrs: Attrs) -> Array:
     return np.where(x > 0, x, attrs["alpha"] * np.expm1(np.minimum(x, 0.0)))
 
 
+def _celu(x: Array, attrs: Attrs) -> Array:
+    alpha = np.float64(np.float32(attrs["alpha"]))
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0.0) / alpha))
+
+
+def _shrink(x: Array, attrs: Attrs) -> Array:
+    limit, bias = np.float32(attrs["alpha"]), np.float32(attrs["beta"])
+    return np.where(x < -limit, x + bias, np.where(x <= limit, 0.0, x - bias))
+
+
 UNARY_FLOAT64: dict[str, Callable[[Array, Attrs], Array]] = {
     "relu": lambda x, attrs: np.maximum(x, 0.0),
     "sigmoid": lambda x, attrs: _sigmoid(x),
@@ -62,6 +72,22 @@ UNARY_FLOAT64: dict[str, Callable[[Array, Attrs], Array]] = {
     "leaky_relu": lambda x, attrs: np.where(x < 0, np.float32(attrs["alpha"]) * x, x),
     "elu": _elu,
     "clip": lambda x, attrs: np.clip(x, np.float32(attrs["alpha"]), np.float32(attrs["beta"])),
+    "tan": lambda x, attrs: np.tan(x),
+    "asin": lambda x, attrs: np.arcsin(x),
+    "acos": lambda x, attrs: np.arccos(x),
+    "atan": lambda x, attrs: np.arctan(x),
+    "sinh": lambda x, attrs: np.sinh(x),
+    "cosh": lambda x, attrs: np.cosh(x),
+    "asinh": lambda x, attrs: np.arcsinh(x),
+    "acosh": lambda x, attrs: np.arccosh(x),
+    "atanh": lambda x, attrs: np.arctanh(x),
+    "celu": _celu,
+    "selu": lambda x, attrs: np.float64(np.float32(attrs["beta"])) * _elu(x, attrs),
+    "thresholded_relu": lambda x, attrs: np.where(x <= np.float32(attrs["alpha"]), 0.0, x),
+    "shrink": _shrink,
+    "softsign": lambda x, attrs: x / (1.0 + np.abs(x)),
+    "mish": lambda x, attrs: x * np.tanh(np.logaddexp(x, 0.0)),
+    "swish": lambda x, attrs: x * _sigmoid(np.float64(np.float32(attrs["alpha"])) * x),
 }
 """The real functions: float64 in and out, with the attributes of the op."""
 
@@ -78,11 +104,23 @@ _UNARY_ATTRS: dict[str, dict[str, Any]] = {
     "leaky_relu": {"alpha": 0.01},
     "elu": {"alpha": 1.0},
     "clip": {"alpha": -math.inf, "beta": math.inf},
+    "celu": {"alpha": 1.0},
+    "selu": {"alpha": 1.6732631921768188, "beta": 1.0507010221481323},
+    "thresholded_relu": {"alpha": 1.0},
+    "shrink": {"alpha": 0.5, "beta": 0.0},
+    "swish": {"alpha": 1.0},
 }
 _EXACT_UNARY = frozenset(
     ("relu", "neg", "abs", "floor", "ceil", "round", "sqrt", "reciprocal", "sign", "square", "leaky_relu", "clip")
 )
-_POSITIVE = {"log", "sqrt", "rsqrt", "reciprocal"}
+_RANGE: dict[str, tuple[float, float | None]] = {
+    **dict.fromkeys(("log", "sqrt", "rsqrt", "reciprocal"), (1e-3, None)),
+    **dict.fromkeys(("asin", "acos"), (-1.0, 1.0)),
+    "atanh": (-0.999, 0.999),
+    "acosh": (1.0, None),
+    "tan": (-1.5, 1.5),
+}
+"""Where a function is defined, or its values are of one size."""
 _UNARY_DOC = {
     "gelu": "x times the normal distribution function; exact when alpha is 0, the tanh form when 1.",
     "clip": "x limited to [alpha, beta].",
@@ -90,6 +128,13 @@ _UNARY_DOC = {
     "hard_sigmoid": "alpha * x + beta, limited to [0, 1].",
     "hard_swish": "x * clip(x + 3, 0, 6) / 6.",
     "silu": "x * sigmoid(x).",
+    "swish": "x * sigmoid(alpha * x).",
+    "mish": "x * tanh(softplus(x)).",
+    "softsign": "x / (1 + |x|).",
+    "selu": "elu(x, alpha) * beta.",
+    "celu": "x where it is positive, else alpha * (exp(x / alpha) - 1).",
+    "thresholded_relu": "x where it is greater than alpha, else 0.",
+    "shrink": "x + beta below -alpha, x - beta above alpha, 0 between.",
 }
 
 
@@ -120,11 +165,12 @@ def _unary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
             return Sample(
                 [rng.integers(-999, 999, sampling.shape(rng), dtype=np.int64 if rng.integers(2) else np.int32)], {}
             )
-        x = sampling.floats(rng, sampling.shape(rng), 1e-3 if name in _POSITIVE else -span, span)
+        low, high = _RANGE.get(name, (-span, None))
+        x = sampling.floats(rng, sampling.shape(rng), low, span if high is None else high)
         attrs: dict[str, Any] = {}
         if name == "gelu":
             attrs["alpha"] = float(rng.integers(2))
-        elif name in ("hard_sigmoid", "leaky_relu", "elu"):
+        elif name in ("hard_sigmoid", "leaky_relu", "elu", "celu", "selu", "thresholded_relu", "shrink", "swish"):
             attrs["alpha"] = float(np.float32(rng.uniform(0.05, 1.5)))
         elif name == "clip":
             attrs = dict(zip(("alpha", "beta"), sorted(float(v) for v in sampling.floats(rng, (2,))), strict=True))
@@ -170,8 +216,40 @@ def _sample_lut(rng: np.random.Generator) -> Sample:
     return Sample([sampling.integers(rng, sampling.shape(rng)), sampling.integers(rng, (256,))], {})
 
 
+def _infer_question(node: Node) -> list[TensorType]:
+    require_dtype(node, node.input(0), DType.f32)
+    return [TensorType(DType.b8, node.input(0).shape)]
+
+
+def _reference_is_inf(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
+    (x,) = inputs
+    return [(np.isneginf(x) & bool(attrs["alpha"])) | (np.isposinf(x) & bool(attrs["beta"]))]
+
+
+def _question_input(rng: np.random.Generator) -> Array:
+    choices = np.array([0.0, 1.5, -3e38, np.inf, -np.inf, np.nan], np.float32)
+    return np.asarray(rng.choice(choices, sampling.shape(rng)))
+
+
 register(
     *(_unary(name) for name in UNARY_FLOAT64),
+    OpDef(
+        name="is_nan",
+        inputs=("x",),
+        infer=_infer_question,
+        reference=lambda inputs, attrs: [np.isnan(inputs[0])],
+        samples=lambda rng: Sample([_question_input(rng)], {}),
+        doc="True where x is not a number.",
+    ),
+    OpDef(
+        name="is_inf",
+        inputs=("x",),
+        infer=_infer_question,
+        reference=_reference_is_inf,
+        samples=lambda rng: Sample([_question_input(rng)], {key: float(rng.integers(2)) for key in ("alpha", "beta")}),
+        attrs={"alpha": 1.0, "beta": 1.0},
+        doc="True where x is -inf (when alpha is not 0) or +inf (when beta is not 0).",
+    ),
     OpDef(
         name="logical_not",
         inputs=("x",),

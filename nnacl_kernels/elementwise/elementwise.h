@@ -2,10 +2,13 @@
  *
  * unary (x -> y, same shape): relu sigmoid tanh exp log sqrt rsqrt neg abs floor ceil round sin cos erf gelu
  *   softplus hard_sigmoid hard_swish silu reciprocal sign square (f32; neg abs sign square also s32 and s64),
- *   leaky_relu (alpha), elu (alpha), clip (min = alpha, max = beta), logical_not (b8). relu s8 is a clip in the
+ *   tan asin acos atan sinh cosh asinh acosh atanh softsign mish (f32), swish (x sigmoid(alpha x)), celu (alpha),
+ *   selu (beta elu(x, alpha)), thresholded_relu (x > alpha: x, else 0), shrink (x + beta below -alpha, x - beta above
+ *   alpha, else 0), leaky_relu (alpha), elu (alpha), clip (min = alpha, max = beta), logical_not (b8). relu s8 is a clip in the
  *   integers and lives in requantize. round: halves to even. NaN stays NaN. Integers wrap.
  *   hard_sigmoid: clamp(alpha * x + beta, 0, 1). hard_swish: x * clamp(x + 3, 0, 6) / 6. gelu: exact (erf) form when
  *   alpha is 0, tanh form when 1.
+ * is_nan, is_inf (f32 -> b8; is_inf finds -inf when alpha is not 0, +inf when beta is not 0).
  * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs.
  * binary (a, b -> y, numpy broadcasting): add sub mul div max min pow squared_difference mod (f32; all but pow also
  *   s32 and s64; add sub mul also s8; max min also s8 where a, b and y are quantized alike).

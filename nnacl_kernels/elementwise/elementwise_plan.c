@@ -32,6 +32,15 @@ static const char *resize_unary(void *params, const nnacl_tensor *in, int32_t n_
     return same_shape(in, n_in, 1, out, n_out, types, &p->count);
 }
 
+/* A question about each element. */
+static const char *resize_classify(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                                   uint32_t types) {
+    const char *message = resize_unary(params, in, n_in, out, n_out, types);
+    NNACL_REQUIRE(!message, message);
+    out[0].dtype = NNACL_B8;
+    return NULL;
+}
+
 static int32_t unary_parts(const void *params, const nnacl_kernel *kernel) {
     (void)kernel;
     return nnacl_shape_parts(((const nnacl_unary_params *)params)->count, LEAST_ELEMENTS_PER_PART);
@@ -222,6 +231,22 @@ UNARY(hard_sigmoid, F32)
 UNARY(hard_swish, F32)
 UNARY(silu, F32)
 UNARY(reciprocal, F32)
+UNARY(tan, F32)
+UNARY(asin, F32)
+UNARY(acos, F32)
+UNARY(atan, F32)
+UNARY(sinh, F32)
+UNARY(cosh, F32)
+UNARY(asinh, F32)
+UNARY(acosh, F32)
+UNARY(atanh, F32)
+UNARY(celu, F32)
+UNARY(selu, F32)
+UNARY(thresholded_relu, F32)
+UNARY(shrink, F32)
+UNARY(softsign, F32)
+UNARY(mish, F32)
+UNARY(swish, F32)
 UNARY(logical_not, B8)
 OP(lut, lut, NNACL_ALIAS_IN_PLACE)
 
@@ -235,6 +260,11 @@ BINARY(pow, F32, false)
 BINARY(squared_difference, F32 | INTEGERS, false)
 BINARY(mod, F32 | INTEGERS, false)
 BINARY(prelu, F32 | S8, true)
+
+RESIZE(is_nan, resize_classify, F32)
+OP(is_nan, unary, NNACL_ALIAS_NONE)
+RESIZE(is_inf, resize_classify, F32)
+OP(is_inf, unary, NNACL_ALIAS_NONE)
 
 COMPARE(equal, F32 | S8 | U8 | B8 | INTEGERS)
 COMPARE(not_equal, F32 | S8 | U8 | B8 | INTEGERS)

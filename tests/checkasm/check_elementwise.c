@@ -59,7 +59,7 @@ static void draw_binary(check_case *c) {
     p->a_zero = check_zero(c);
     p->b_zero = check_zero(c);
     p->y_zero = check_zero(c);
-    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_DOWN);
     const bool is_product = is(c, "mul") || is(c, "prelu");
     p->left_shift = check_chance(c, 80) ? 20 : check_int(c, 0, 20);
     check_multiplier(c, check_int(c, -6, 0), &p->a_mult, &p->a_shift);
@@ -125,6 +125,24 @@ static const check_op ops[] = {
     {"hard_swish", draw_unary},
     {"silu", draw_unary},
     {"reciprocal", draw_unary},
+    {"tan", draw_unary},
+    {"asin", draw_unary},
+    {"acos", draw_unary},
+    {"atan", draw_unary},
+    {"sinh", draw_unary},
+    {"cosh", draw_unary},
+    {"asinh", draw_unary},
+    {"acosh", draw_unary},
+    {"atanh", draw_unary},
+    {"celu", draw_unary},
+    {"selu", draw_unary},
+    {"thresholded_relu", draw_unary},
+    {"shrink", draw_unary},
+    {"softsign", draw_unary},
+    {"mish", draw_unary},
+    {"swish", draw_unary},
+    {"is_nan", draw_unary},
+    {"is_inf", draw_unary},
     {"logical_not", draw_unary},
     {"lut", draw_lut},
     {"add", draw_binary},
