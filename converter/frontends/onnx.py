@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import external_data_helper, inliner, version_converter
 
 from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
@@ -23,6 +21,7 @@ from . import (
     onnx_conv,
     onnx_data,
     onnx_logic,
+    onnx_loss,
     onnx_math,
     onnx_norm,
     onnx_quant,
@@ -31,6 +30,7 @@ from . import (
     onnx_rnn,
 )
 from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
+from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 
 ROWS: dict[str, Row] = {
@@ -38,6 +38,7 @@ ROWS: dict[str, Row] = {
     **onnx_data.ROWS,
     **onnx_control.ROWS,
     **onnx_logic.ROWS,
+    **onnx_loss.ROWS,
     **onnx_math.ROWS,
     **onnx_norm.ROWS,
     **onnx_quant.ROWS,
@@ -46,10 +47,6 @@ ROWS: dict[str, Row] = {
     **onnx_rnn.ROWS,
 }
 """Every ONNX operator that is known."""
-
-OLDEST_OPSET = 7
-
-DEFAULT_DOMAIN = ("", "ai.onnx")
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of steps done, the number of all steps, and what is being done."""
@@ -69,96 +66,18 @@ def import_onnx(
     """
     path = Path(source) if isinstance(source, str | Path) else None
     where = "model" if path is None else str(path)
-    model = _with_external_data(_parsed(source, where), path, where)
-    model = _modern(_inlined(model, where), where)
+    model = load_model(source, where)
     importer = _Importer(model, where, "model" if path is None else path.stem, inputs or {})
     return importer.run(progress or (lambda done, total, text: None))
-
-
-def _parsed(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
-    try:
-        if isinstance(source, onnx.ModelProto):
-            model = source
-        elif isinstance(source, bytes):
-            model = onnx.load_from_string(source)
-        else:
-            model = onnx.load(str(source), format="protobuf", load_external_data=False)
-    except (DecodeError, ValueError, RuntimeError) as error:
-        raise ModelFormatError(
-            f"not an ONNX model, or a damaged one ({_one_line(error)})", where=where, hint="export it again"
-        ) from error
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=where) from error
-    if not model.HasField("graph") or not model.graph.output:
-        raise ModelFormatError("not an ONNX model: it has no graph with outputs", where=where)
-    return model
-
-
-def _with_external_data(model: onnx.ModelProto, path: Path | None, where: str) -> onnx.ModelProto:
-    """The model with the data that lies in files beside it. A model in memory has no folder, so no such files."""
-    if path is None:
-        if any(external_data_helper.uses_external_data(tensor) for tensor in model.graph.initializer):
-            raise ModelFormatError("its weights lie in other files", where=where, hint="convert it from its file")
-        return model
-    try:
-        onnx.load_external_data_for_model(model, str(path.parent))
-    except Exception as error:  # a missing or short file, or a path that leaves the folder
-        raise ModelFormatError(
-            f"its external data cannot be read: {_one_line(error)}",
-            where=where,
-            hint="keep the data file beside the model, under the name that the exporter gave it",
-        ) from error
-    return model
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-def _inlined(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
-    """The model with calls of its own functions replaced by their bodies."""
-    if not model.functions:
-        return model
-    try:
-        return inliner.inline_local_functions(model)
-    except Exception as error:  # a C++ exception of the onnx package
-        raise ModelFormatError(f"its functions cannot be inlined: {_one_line(error)}", where=where) from error
-
-
-def _modern(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
-    """The model in an opset that the tables know; very old ones are brought up by onnx itself."""
-    opset = _opset(model)
-    newest = onnx.defs.onnx_opset_version()
-    if opset > newest:
-        raise ModelFormatError(
-            f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
-            where=where,
-            hint="convert it with onnx.version_converter, or update the package onnx",
-        )
-    if opset >= OLDEST_OPSET:
-        return model
-    try:
-        return version_converter.convert_version(model, OLDEST_OPSET)
-    except Exception as error:  # a C++ exception of the onnx package
-        raise ModelFormatError(
-            f"it uses opset {opset}, and onnx cannot bring it to {OLDEST_OPSET}: {_one_line(error)}",
-            where=where,
-            hint="export it again with a newer opset",
-        ) from error
-
-
-def _opset(model: onnx.ModelProto) -> int:
-    versions = [item.version for item in model.opset_import if item.domain in DEFAULT_DOMAIN]
-    used = any(node.domain in DEFAULT_DOMAIN for node in model.graph.node)
-    return max(versions, default=1 if used else onnx.defs.onnx_opset_version())
 
 
 class _Importer:
     def __init__(self, model: onnx.ModelProto, where: str, name: str, given: Mapping[str, Sequence[int]]) -> None:
         self.proto = model.graph
+        self.nodes = nodes_of(model, ROWS)
         self.where = where
         self.given = given
-        self.opset = _opset(model)
+        self.opset = opset_of(model)
         self.graph = Graph(name=model.graph.name or name, contract="float-even")
         self.scope: dict[str, Entry] = {}
         self.builder = Builder(self.graph)
@@ -171,7 +90,7 @@ class _Importer:
         self.builder.reserve(self._all_names())
         self._add_initializers(self.proto)
         self._add_inputs()
-        nodes = _sorted(self.proto.node, set(self.scope))
+        nodes = _sorted(self.nodes, set(self.scope))
         total = len(nodes)
         for index, proto in enumerate(nodes):
             progress(index, total, "import")
@@ -187,7 +106,7 @@ class _Importer:
 
     def _all_names(self) -> set[str]:
         names = {item.name for item in [*self.proto.input, *self.proto.initializer, *self.proto.output]}
-        for node in self.proto.node:
+        for node in self.nodes:
             names.update(node.output)
         return names
 
@@ -199,7 +118,7 @@ class _Importer:
                 self.scope[tensor.name] = Poison()
                 self.rejected.append(Unsupported(tensor.name, "initializer", error.reason, error.hint))
             except (ValueError, TypeError) as error:
-                raise self.fail(f"the data of initializer '{tensor.name}' is damaged: {_one_line(error)}") from error
+                raise self.fail(f"the data of initializer '{tensor.name}' is damaged: {one_line(error)}") from error
         for sparse in graph.sparse_initializer:
             self.scope[sparse.values.name] = Poison()
             self.rejected.append(Unsupported(sparse.values.name, "initializer", "it is a sparse tensor"))
@@ -301,7 +220,7 @@ class _Importer:
             self._reject(node, reason, hint)
             results = []
         except (ValueError, TypeError, IndexError, OverflowError, ArithmeticError) as error:
-            self._reject(node, f"it is malformed: {_one_line(error)}", "check the model with onnx.checker")
+            self._reject(node, f"it is malformed: {one_line(error)}", "check the model with onnx.checker")
             results = []
         created = self.builder.created
         for position, name in enumerate(proto.output):

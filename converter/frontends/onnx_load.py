@@ -1,0 +1,156 @@
+"""An ONNX model before it is imported: parsed, with its external data, its functions inlined, its opset a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import external_data_helper, inliner, version_converter
+
+from ...errors import InputError, ModelFormatError
+
+OLDEST_OPSET = 7
+
+DEFAULT_DOMAIN = ("", "ai.onnx")
+
+
+def load_model(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
+    """A model that holds all of its data, no functions of its own, and an opset that the tables know.
+
+    Raises ModelFormatError when there is none in ``source``, and InputError for a file that cannot be read.
+    """
+    model = _parsed(source, where)
+    if isinstance(source, str | Path):
+        _load_external_data(model, Path(source), where)
+    elif any(external_data_helper.uses_external_data(tensor) for tensor in model.graph.initializer):
+        raise ModelFormatError("its weights lie in other files", where=where, hint="convert it from its file")
+    return _modern(_without_local_functions(model, where), where)
+
+
+def _parsed(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
+    try:
+        if isinstance(source, onnx.ModelProto):
+            model = source
+        elif isinstance(source, bytes):
+            model = onnx.load_from_string(source)
+        else:
+            model = onnx.load(str(source), format="protobuf", load_external_data=False)
+    except (DecodeError, ValueError, RuntimeError) as error:
+        raise ModelFormatError(
+            f"not an ONNX model, or a damaged one ({one_line(error)})", where=where, hint="export it again"
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=where) from error
+    if not model.HasField("graph") or not model.graph.output:
+        raise ModelFormatError("not an ONNX model: it has no graph with outputs", where=where)
+    return model
+
+
+def _load_external_data(model: onnx.ModelProto, path: Path, where: str) -> None:
+    """Takes in the data that lies in files beside the model."""
+    try:
+        onnx.load_external_data_for_model(model, str(path.parent))
+    except Exception as error:  # a missing or short file, or a path that leaves the folder
+        raise ModelFormatError(
+            f"its external data cannot be read: {one_line(error)}",
+            where=where,
+            hint="keep the data file beside the model, under the name that the exporter gave it",
+        ) from error
+
+
+def one_line(error: Exception) -> str:
+    """The beginning of a message, without line breaks."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _without_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    """The model with calls of its own functions replaced by their bodies."""
+    if not model.functions:
+        return model
+    try:
+        return inliner.inline_local_functions(model)
+    except Exception as error:  # a C++ exception of the onnx package
+        raise ModelFormatError(f"its functions cannot be inlined: {one_line(error)}", where=where) from error
+
+
+def _modern(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
+    """The model in an opset that the tables know; very old ones are brought up by onnx itself."""
+    opset = opset_of(model)
+    newest = onnx.defs.onnx_opset_version()
+    if opset > newest:
+        raise ModelFormatError(
+            f"it uses opset {opset}; {OLDEST_OPSET} to {newest} are supported",
+            where=where,
+            hint="convert it with onnx.version_converter, or update the package onnx",
+        )
+    if opset >= OLDEST_OPSET:
+        return model
+    try:
+        return version_converter.convert_version(model, OLDEST_OPSET)
+    except Exception as error:  # a C++ exception of the onnx package
+        raise ModelFormatError(
+            f"it uses opset {opset}, and onnx cannot bring it to {OLDEST_OPSET}: {one_line(error)}",
+            where=where,
+            hint="export it again with a newer opset",
+        ) from error
+
+
+def opset_of(model: onnx.ModelProto) -> int:
+    """The opset of ONNX's own domain that a model uses."""
+    versions = [item.version for item in model.opset_import if item.domain in DEFAULT_DOMAIN]
+    used = any(node.domain in DEFAULT_DOMAIN for node in model.graph.node)
+    return max(versions, default=1 if used else onnx.defs.onnx_opset_version())
+
+
+def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.NodeProto]:
+    """The nodes of a model; operators that are not ``known``, but defined by others, are replaced by these."""
+    opset = opset_of(model)
+    names = sorted(
+        {
+            node.op_type
+            for node in _all_nodes(model.graph)
+            if node.op_type not in known and _is_defined_by_others(node, opset)
+        }
+    )
+    if not names:
+        return model.graph.node
+    # The inliner works on serialized models, so large weights are left out of what it gets.
+    skeleton = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+    skeleton.graph.name = model.graph.name
+    skeleton.graph.node.extend(model.graph.node)
+    skeleton.graph.output.extend(model.graph.output)
+    skeleton.graph.value_info.extend(model.graph.value_info)
+    inputs = {info.name: info for info in model.graph.input}
+    for tensor in model.graph.initializer:
+        if tensor.ByteSize() <= 1024:
+            skeleton.graph.initializer.append(tensor)
+        elif tensor.name not in inputs:
+            inputs[tensor.name] = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+    skeleton.graph.input.extend(inputs.values())
+    try:
+        ids = [("", name) for name in names]
+        return inliner.inline_selected_functions(skeleton, ids, inline_schema_functions=True).graph.node
+    except Exception:  # a C++ exception of the onnx package; the operators are then reported as unknown
+        return model.graph.node
+
+
+def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """The nodes of a graph and of its subgraphs."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _all_nodes(attribute.g)
+
+
+def _is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
+    """Whether ONNX defines an operator by a graph of others."""
+    if node.domain not in DEFAULT_DOMAIN:
+        return False
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+    except Exception:  # onnx.defs.SchemaError, which is a C++ exception
+        return False
+    return bool(schema.has_function or schema.has_context_dependent_function)
