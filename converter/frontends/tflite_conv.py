@@ -98,7 +98,7 @@ def conv_2d(node: TfliteNode) -> Value:
         "groups": sizes[3] // filters[3],
     }
     if not check_weights(node, x, weights):
-        return node.add("conv2d", [x, weights, bias], attrs, quant=node.output_quant())
+        return node.add("conv2d", [x, _with_zero_point(node, weights), bias], attrs, quant=node.output_quant())
     # LiteRT quantizes the input symmetrically for weights with one scale, else with a zero point.
     attrs["asymmetric"] = int(is_per_channel(weights) or attrs["groups"] > 1)
     return _dynamic(node, "conv2d_dynamic", x, weights, bias, attrs, filters[0])
@@ -122,8 +122,8 @@ def depthwise_conv_2d(node: TfliteNode) -> Value:
         "groups": sizes[3],
     }
     if not check_weights(node, x, weights):
-        weights = _with_zero_point(node, weights)
-        return node.add("depthwise_conv2d", [x, weights, bias], attrs, quant=node.output_quant())
+        operands = [x, _with_zero_point(node, weights), bias]
+        return node.add("depthwise_conv2d", operands, attrs, quant=node.output_quant())
     # The same sums as a convolution with as many groups as channels, whose filters are O, H, W, 1.
     data = np.ascontiguousarray(node.array(1, "weights").transpose(3, 1, 2, 0))
     assert weights.quant is not None
@@ -134,12 +134,16 @@ def depthwise_conv_2d(node: TfliteNode) -> Value:
 
 
 def _with_zero_point(node: TfliteNode, weights: Value) -> Value:
-    """Depthwise weights of a uint8 model with a zero point other than 0, by which they are told from int8 ones."""
+    """Weights of a uint8 model with a zero point other than 0, by which their arithmetic is told from that of int8.
+
+    The numbers move by one where that keeps them in range: they never fill it when they were trained in narrow range.
+    """
     quant, data = weights.quant, weights.data
     if not is_shifted(node.input_tensor(1)) or quant is None or data is None or np.any(quant.zero_point):
         return weights
     step = 1 if data.max(initial=0) < 127 else -1
-    require(data.min(initial=0) > -128 or step == 1, "uint8 weights around 128 fill their whole range")
+    if step == -1 and data.min(initial=0) == -128:
+        return weights
     return node.const(data + np.int8(step), Quant(quant.scale, quant.zero_point + step, quant.axis), suffix="weights")
 
 

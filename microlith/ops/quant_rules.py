@@ -70,7 +70,7 @@ def weighted_requant(
     """The ``requant`` input of conv2d and dense: s32 [2, c], or f32 [c] under float-even.
 
     ``float32_product``: x_scale * w_scale is rounded to float32 first, as LiteRT does for a fully connected layer with
-    one weight scale.
+    one weight scale and for uint8 models.
     """
     if contract == "float-even":
         return (x_scale * w_scales.astype(np.float32) / y_scale).astype(np.float32)
@@ -108,16 +108,22 @@ def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
     """For a convolution whose output channels are ``axis`` of its weights."""
 
     def materialize(node: Node, contract: str) -> Materialized:
-        return _weighted(node, contract, axis)
+        return _weighted(node, contract, axis, float32_product=_from_uint8(node))
 
     return materialize
 
 
-def materialize_depthwise(node: Node, contract: str) -> Materialized:
-    """For depthwise_conv2d. Weights with a zero point come from uint8 models, whose kernel in LiteRT is another one."""
+def _from_uint8(node: Node) -> bool:
+    """Whether weights have a zero point, as only those of uint8 models do, which LiteRT prepares in another way."""
     quant = node.input(1).quant
-    unsigned = quant is not None and bool(np.any(quant.zero_point))
-    return _weighted(node, contract, 3, tflite_rounding=numerics.TFLITE_DOUBLE if unsigned else numerics.TFLITE_UP_BY_8)
+    return quant is not None and bool(np.any(quant.zero_point))
+
+
+def materialize_depthwise(node: Node, contract: str) -> Materialized:
+    """For depthwise_conv2d."""
+    unsigned = _from_uint8(node)
+    rounding = numerics.TFLITE_DOUBLE if unsigned else numerics.TFLITE_UP_BY_8
+    return _weighted(node, contract, 3, float32_product=unsigned, tflite_rounding=rounding)
 
 
 def materialize_dense(node: Node, contract: str) -> Materialized:
@@ -171,7 +177,7 @@ def materialize_sum(node: Node, contract: str) -> Materialized:
 
 
 def _is_vector_sum(node: Node) -> bool:
-    """Whether LiteRT adds whole vectors of 16 elements: int8 of equal shapes. What is left past them rounds alike here."""
+    """Whether LiteRT adds whole vectors of 16 elements: int8 of equal shapes. Those past them are rounded alike here."""
     a, b = node.input(0), node.input(1)
     return node.output.dtype is DType.s8 and a.shape == b.shape and (not a.type.is_static or a.type.count >= 16)
 

@@ -32,9 +32,9 @@ def weights(
     """[weights, bias] and an output quantization that uses its range; uint8 weights have one scale and a zero point."""
     channels, depth = shape[axis], int(np.prod(shape)) // shape[axis]
     if dtype == "uint8":
-        zero = int(rng.integers(100, 156))
+        zero = 128 if rng.integers(3) == 0 else int(rng.integers(100, 156))
         scales = np.array([2.0 ** rng.uniform(-9, -5)], np.float32)
-        filters = b.constant(rng.integers(0, 256, shape).astype(np.uint8), scale=scales, zero_point=zero)
+        filters = b.constant(rng.integers(1, 256, shape).astype(np.uint8), scale=scales, zero_point=zero)
     else:
         per_channel = bool(rng.integers(3))
         scales = (2.0 ** rng.uniform(-9, -5, channels if per_channel else 1)).astype(np.float32)
