@@ -8,6 +8,7 @@ from types import ModuleType
 from ..ir import Graph
 from ..rewrite import Pass, PassRecord, repeat, run_passes
 from .passes import (
+    absorb_inputs,
     dequantize_constants,
     fold_constants,
     fold_pad,
@@ -42,7 +43,7 @@ def _pass(module: ModuleType, requires: Sequence[str] = (), ensures: Sequence[st
 
 CLEAN = repeat(
     "clean",
-    [_pass(fold_constants), _pass(remove_identities), _pass(merge_duplicates), _pass(remove_dead_code)],
+    [_pass(fold_constants), _pass(absorb_inputs), _pass(remove_identities), _pass(merge_duplicates), _pass(remove_dead_code)],
 )
 """Constants computed, no-ops and duplicates gone."""
 

@@ -161,6 +161,13 @@ class Node:
         if value is not None:
             value.uses.append((self, index))
 
+    def drop_input(self, index: int) -> None:
+        """Makes one input absent; absent inputs at the end go."""
+        if index < len(self._inputs):
+            self.set_input(index, None)
+        while self._inputs and self._inputs[-1] is None:
+            self._inputs.pop()
+
     def __repr__(self) -> str:
         return f"<Node {self.op} {self.name}>"
 

@@ -276,9 +276,12 @@ class _Reader:
 
 
 def _attrs(opdef: ops.OpDef, fields: Mapping[str, Any], input_rank: int) -> dict[str, Any]:
-    """The attributes of a node from its parameter struct; arrays are cut to the rank that they describe."""
-    rank = next((int(fields[name]) for name in ("rank", "out_rank") if name in opdef.attrs), input_rank)
-    return {name: list(fields[name])[:rank] if isinstance(fields[name], list) else fields[name] for name in opdef.attrs}
+    """The attributes of a node from its parameter struct; arrays are cut to the length that they have."""
+    lengths = {of: int(fields[name]) for name, of in opdef.lengths.items()}
+    return {
+        name: list(fields[name])[: lengths.get(name, input_rank)] if isinstance(fields[name], list) else fields[name]
+        for name in opdef.attrs
+    }
 
 
 def _require(condition: bool, what: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import ops
 from ...ir import Dim, Graph, Node, Value
 from ...rewrite import is_output
 
@@ -46,11 +47,18 @@ def rebuild(
 
 def reshape_to(x: Value, shape: Sequence[Dim]) -> tuple[int, ...] | None:
     """The ``shape`` attribute that gives ``x`` these sizes, of which at most one symbol can be inferred; else None."""
+    if 0 in shape:
+        return None
     wanted = [
         dim if isinstance(dim, int) else 0 if axis < len(x.shape) and x.shape[axis] == dim else -1
         for axis, dim in enumerate(shape)
     ]
     return tuple(wanted) if wanted.count(-1) <= 1 else None
+
+
+def takes_data(node: Node) -> bool:
+    """Whether inputs of a node stand for its attributes, so that these say nothing."""
+    return ops.get(node.op).takes_data(node)
 
 
 def is_float(node: Node) -> bool:

@@ -6,7 +6,7 @@ import math
 
 from ...ir import Graph, Node
 from ...rewrite import only_user
-from .edits import rebuild
+from .edits import rebuild, takes_data
 
 CONSTANT_MODE = 0
 POOLS = ("max_pool2d", "avg_pool2d")
@@ -15,7 +15,7 @@ POOLS = ("max_pool2d", "avg_pool2d")
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if node.op == "pad" and node.attrs["mode"] == CONSTANT_MODE and len(node.output.shape) == 4:
+        if node.op == "pad" and not takes_data(node) and node.attrs["mode"] == CONSTANT_MODE and len(node.output.shape) == 4:
             changed |= _fold(graph, node)
     return changed
 

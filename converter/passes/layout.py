@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir import Dim, Graph, Node, Quant, Value
 from ...rewrite import is_output, only_user
-from .edits import rebuild, substitute
+from .edits import rebuild, substitute, takes_data
 from .layout_rules import BROADCASTING, ELEMENTWISE, RULES, Moved, Perm, compose, inverse, swap_reshape
 
 MAX_SWEEPS = 20
@@ -68,7 +68,7 @@ def _join(graph: Graph, node: Node) -> bool:
 def _sink(graph: Graph, node: Node) -> bool:
     """Moves the transposes in front of a node behind it."""
     rule = RULES.get(node.op)
-    if rule is None or len(node.outputs) != 1:
+    if rule is None or len(node.outputs) != 1 or takes_data(node):
         return False
     data = _data_inputs(node)
     sources = [source for source in (_source(node.inputs[index]) for index in data) if source is not None]

@@ -117,7 +117,7 @@ def _dequantize(node: Node, perm: Perm) -> Moved | None:
 
 def _reshape(node: Node, perm: Perm) -> Moved | None:
     swapped = swap_reshape(node.input(0).shape, node.output.shape, perm)
-    return None if swapped is None else Moved(swapped[1], {"shape": swapped[0]})
+    return None if swapped is None else Moved(swapped[1], {"shape": swapped[0], "allow_zero": 0})
 
 
 def swap_reshape(shape: Sequence[Dim], target: Sequence[Dim], perm: Perm) -> tuple[tuple[int, ...], Perm] | None:

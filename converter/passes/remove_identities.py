@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from ...dtypes import DType
 from ...ir import Graph, Node, Value
-from .edits import rebuild, reshape_to, substitute
+from .edits import rebuild, reshape_to, substitute, takes_data
 
 
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if not node.outputs or node.inputs[:1] in ((), (None,)):
+        if not node.outputs or node.inputs[:1] in ((), (None,)) or takes_data(node):
             continue
         if _is_identity(node):
             changed |= substitute(graph, node.output, node.input(0))
         elif node.op == "reshape" and (x := _before_reshapes(node)) is not node.input(0):
-            node.attrs["shape"] = reshape_to(x, node.output.shape)
+            shape = reshape_to(x, node.output.shape)
+            assert shape is not None
+            node.attrs |= {"shape": shape, "rank": len(shape), "allow_zero": 0}
             node.set_input(0, x)
             changed = True
         elif node.op == "cast" and (wide := _before_cast(node)) is not None:

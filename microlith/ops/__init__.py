@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..ir import Node, TensorType
+    from ..ir import Node, TensorType, Value
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,28 @@ class OpDef:
     """Attribute names with defaults; ``REQUIRED`` has none."""
     lengths: Mapping[str, str] = field(default_factory=dict)
     """Attributes that hold the length of another one (``{"rank": "shape"}``); ``complete_attrs`` sets them."""
+    data_inputs: tuple[str, ...] = ()
+    """Inputs (names without ``?``) whose values decide about the shapes of the outputs, as the plan half says."""
+    absorb: Callable[[Node], Mapping[str, Any] | None] | None = None
+    """The attributes that replace all optional data inputs of a node, when these are constant; else None."""
     quant: QuantRule | None = None
     """None: the op has no integer form."""
     tolerance: Tolerance = EXACT
     doc: str = ""
+
+    @property
+    def data_positions(self) -> tuple[int, ...]:
+        """The positions of the data inputs."""
+        return tuple(index for index, name in enumerate(self.inputs) if name.rstrip("?*") in self.data_inputs)
+
+    def data_of(self, node: Node) -> list[Value]:
+        """The data inputs of a node that are not constant: its output shapes are not known before they are."""
+        values = (node.optional_input(index) for index in self.data_positions)
+        return [value for value in values if value is not None and not value.is_constant]
+
+    def takes_data(self, node: Node) -> bool:
+        """Whether a node has any data input, constant or not."""
+        return any(node.optional_input(index) is not None for index in self.data_positions)
 
     def complete_attrs(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes with defaults filled in. ``KeyError`` names an unknown or missing attribute."""
@@ -128,7 +146,9 @@ def _load() -> None:
     if not _loaded:
         _loaded = True
         from . import (  # noqa: F401
+            bitwise,
             conv,
+            cumulative,
             data,
             dense,
             elementwise,
@@ -138,5 +158,7 @@ def _load() -> None:
             quant,
             reduce,
             rnn,
+            sizes,
+            slicing,
             softmax,
         )

@@ -11,13 +11,15 @@ import numpy as np
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
 from . import REQUIRED, OpDef, QuantRule, Sample, register, sampling
-from .quant_rules import materialize_pad
 from .shape_rules import (
     MAX_RANK,
     add_dims,
-    broadcast_dims,
-    fail,
+    broadcast_shapes,
+    data_input,
+    fresh_dim,
     grouped,
+    integers_of,
+    length_of,
     multiply_dims,
     normal_axis,
     require,
@@ -27,17 +29,13 @@ from .shape_rules import (
 
 Attrs = Mapping[str, Any]
 Arrays = Sequence[np.ndarray]
+Optionals = Sequence["np.ndarray | None"]
 
-MODE_CONSTANT, MODE_REFLECT, MODE_EDGE, MODE_SYMMETRIC = 0, 1, 2, 3
-"""Values of the attribute ``mode`` of pad."""
-_PAD_MODES = {MODE_CONSTANT: "constant", MODE_REFLECT: "reflect", MODE_EDGE: "edge", MODE_SYMMETRIC: "symmetric"}
-"""Their names in NumPy."""
-
-_SAME = QuantRule("same")
+SAME = QuantRule("same")
 _SAMPLE_DTYPES = (np.float32, np.int8, np.int16, np.int32, np.int64, np.bool_)
 
 
-def _any_array(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def any_array(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """An array of a random element type."""
     dtype = _SAMPLE_DTYPES[int(rng.integers(len(_SAMPLE_DTYPES)))]
     return rng.integers(-100, 100, shape).astype(dtype)
@@ -47,12 +45,23 @@ def _any_array(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _infer_reshape(node: Node) -> list[TensorType]:
-    x, wanted = node.input(0), list(node.attrs["shape"])
+    x, given = node.input(0), data_input(node, 1)
+    wanted = list(node.attrs["shape"])
+    if given is not None:
+        known = integers_of(given)
+        if known is None:
+            rank = length_of(node, given)
+            require(node, rank <= MAX_RANK, f"rank {rank} is above {MAX_RANK}")
+            return [TensorType(x.dtype, tuple(fresh_dim() for _ in range(rank)))]
+        wanted = known
+    else:
+        require(
+            node, node.attrs["rank"] == len(wanted), f"rank is {node.attrs['rank']}, shape has {len(wanted)} entries"
+        )
     require(node, len(wanted) <= MAX_RANK, f"rank {len(wanted)} is above {MAX_RANK}")
-    require(node, node.attrs["rank"] == len(wanted), f"rank is {node.attrs['rank']}, shape has {len(wanted)} entries")
     shape: list[Dim] = []
     for index, dim in enumerate(wanted):
-        if dim == 0:
+        if dim == 0 and not node.attrs["allow_zero"]:
             require(node, index < len(x.shape), f"dimension {index} copies a dimension that x does not have")
             shape.append(x.shape[index])
         else:
@@ -85,16 +94,33 @@ def _quotient(node: Node, total: list[Dim], known: list[Dim]) -> Dim:
     return above if below == 1 else f"{grouped(above)}//{grouped(below)}"
 
 
-def _reference_reshape(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
-    (x,) = inputs
-    shape = [x.shape[index] if dim == 0 else dim for index, dim in enumerate(attrs["shape"])]
-    return [x.reshape(shape)]
+def _reference_reshape(inputs: Optionals, attrs: Attrs) -> list[np.ndarray]:
+    x, given = input_and_option(inputs)
+    wanted = attrs["shape"] if given is None else given.reshape(-1).tolist()
+    copies = not attrs["allow_zero"]
+    return [x.reshape([x.shape[index] if dim == 0 and copies else dim for index, dim in enumerate(wanted)])]
+
+
+def input_and_option(inputs: Optionals) -> tuple[np.ndarray, np.ndarray | None]:
+    """Input 0, and input 1 if it is there."""
+    x, given = (*inputs, None)[:2]
+    assert x is not None
+    return x, given
+
+
+def shape_attr(node: Node) -> dict[str, Any] | None:
+    """The attribute ``shape`` from input 1."""
+    known = integers_of(node.optional_input(1))
+    return None if known is None else {"shape": tuple(known)}
 
 
 def _sample_reshape(rng: np.random.Generator) -> Sample:
-    x = _any_array(rng, sampling.shape(rng))
+    x = any_array(rng, sampling.shape(rng))
     choices = [(-1,), (0, -1), (1, *x.shape), (x.size,), (*x.shape, 1)]
-    return Sample([x], {"shape": choices[int(rng.integers(len(choices)))]})
+    shape = choices[int(rng.integers(len(choices)))]
+    if rng.integers(3) == 0:
+        return Sample([x, sampling.index_vector(rng, shape)], {})
+    return Sample([x], {"shape": shape})
 
 
 # transpose
@@ -113,7 +139,7 @@ def _reference_transpose(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
 
 
 def _sample_transpose(rng: np.random.Generator) -> Sample:
-    x = _any_array(rng, sampling.shape(rng, sampling.size(rng, 1, 5), 5))
+    x = any_array(rng, sampling.shape(rng, sampling.size(rng, 1, 5), 5))
     return Sample([x], {"perm": tuple(int(axis) for axis in rng.permutation(x.ndim))})
 
 
@@ -144,7 +170,7 @@ def _reference_concat(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
 
 
 def _sample_concat(rng: np.random.Generator) -> Sample:
-    first = _any_array(rng, sampling.shape(rng))
+    first = any_array(rng, sampling.shape(rng))
     axis = int(rng.integers(first.ndim))
     inputs = [first]
     for _ in range(sampling.size(rng, 0, 3)):
@@ -152,85 +178,6 @@ def _sample_concat(rng: np.random.Generator) -> Sample:
         shape[axis] = sampling.size(rng, 1, 5)
         inputs.append(rng.integers(-100, 100, shape).astype(first.dtype))
     return Sample(inputs, {"axis": axis})
-
-
-# slice
-
-
-def _infer_slice(node: Node) -> list[TensorType]:
-    x, rank = node.input(0), len(node.input(0).shape)
-    start, size, step = (tuple(node.attrs[name]) for name in ("start", "size", "step"))
-    require(node, len(start) == len(size) == len(step) == rank, f"start, size and step need {rank} entries")
-    for index, dim in enumerate(x.shape):
-        require(node, size[index] >= 0 and step[index] != 0, f"dimension {index}: size or step is not valid")
-        last = start[index] + (size[index] - 1) * step[index]
-        inside = size[index] == 0 or (
-            min(start[index], last) >= 0 and (isinstance(dim, str) or max(start[index], last) < dim)
-        )
-        require(node, inside, f"dimension {index}: [{start[index]}..{last}] is outside of {dim}")
-    return [TensorType(x.dtype, size)]
-
-
-def _reference_slice(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
-    (y,) = inputs
-    for axis, (start, size, step) in enumerate(zip(attrs["start"], attrs["size"], attrs["step"], strict=True)):
-        y = np.take(y, start + step * np.arange(size), axis=axis)
-    return [y]
-
-
-def _sample_slice(rng: np.random.Generator) -> Sample:
-    x = _any_array(rng, sampling.shape(rng))
-    start, size, step = [], [], []
-    for dim in x.shape:
-        stride = int(rng.choice([1, 1, 2, 3, -1, -2]))
-        count = sampling.size(rng, 1, (dim - 1) // abs(stride) + 1)
-        reach = (count - 1) * abs(stride)
-        first = int(rng.integers(dim - reach))
-        start.append(first if stride > 0 else first + reach)
-        size.append(count)
-        step.append(stride)
-    return Sample([x], {"start": tuple(start), "size": tuple(size), "step": tuple(step)})
-
-
-# pad
-
-
-def _infer_pad(node: Node) -> list[TensorType]:
-    x, rank = node.input(0), len(node.input(0).shape)
-    before, after, mode = tuple(node.attrs["before"]), tuple(node.attrs["after"]), node.attrs["mode"]
-    require(node, len(before) == len(after) == rank, f"before and after need {rank} entries")
-    require(node, mode in _PAD_MODES, f"mode {mode} is unknown")
-    value = node.optional_input(1)
-    if value is not None:
-        require_dtype(node, value, x.dtype)
-        require(node, multiply_dims(value.shape) == 1, "the value must be one element")
-    for index, dim in enumerate(x.shape):
-        require(node, before[index] >= 0 and after[index] >= 0, "padding must not be negative; slice does that")
-        if mode in (MODE_REFLECT, MODE_SYMMETRIC) and isinstance(dim, int):
-            widest, limit = max(before[index], after[index]), dim - (mode == MODE_REFLECT)
-            require(node, widest <= max(limit, 0), f"dimension {index}: a reflection of {widest} needs more than {dim}")
-        if mode == MODE_EDGE and dim == 0:
-            require(node, before[index] == after[index] == 0, f"dimension {index} is empty and has no edge")
-    return [TensorType(x.dtype, tuple(add_dims(d, b + a) for d, b, a in zip(x.shape, before, after, strict=True)))]
-
-
-def _reference_pad(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
-    x, value = (*inputs, None)[:2]
-    assert x is not None
-    widths = list(zip(attrs["before"], attrs["after"], strict=True))
-    if attrs["mode"] == MODE_CONSTANT:
-        filler = x.dtype.type(0) if value is None else value.reshape(-1)[0]
-        return [np.pad(x, widths, constant_values=filler) if x.ndim else x]
-    return [np.pad(x, widths, mode=_PAD_MODES[attrs["mode"]])]  # type: ignore[call-overload]
-
-
-def _sample_pad(rng: np.random.Generator) -> Sample:
-    x = _any_array(rng, sampling.shape(rng))
-    mode = int(rng.integers(4))
-    limits = [{MODE_REFLECT: dim, MODE_SYMMETRIC: dim + 1}.get(mode, 4) for dim in x.shape]
-    before, after = (tuple(int(rng.integers(limit)) for limit in limits) for _ in range(2))
-    value = _any_array(rng, (1,)).astype(x.dtype) if mode == MODE_CONSTANT and rng.integers(2) else None
-    return Sample([x, value], {"before": before, "after": after, "mode": mode})
 
 
 # gather
@@ -254,7 +201,7 @@ def _reference_gather(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
 
 
 def _sample_gather(rng: np.random.Generator) -> Sample:
-    x = _any_array(rng, sampling.shape(rng))
+    x = any_array(rng, sampling.shape(rng))
     axis = int(rng.integers(x.ndim))
     size = x.shape[axis]
     shape = sampling.shape(rng, sampling.size(rng, 0, 2), 5)
@@ -266,30 +213,31 @@ def _sample_gather(rng: np.random.Generator) -> Sample:
 
 
 def _infer_expand(node: Node) -> list[TensorType]:
-    x, wanted = node.input(0), tuple(node.attrs["shape"])
-    require(node, len(x.shape) <= len(wanted) <= MAX_RANK, f"rank {len(x.shape)} does not expand to {len(wanted)}")
-    require(
-        node,
-        node.attrs["out_rank"] == len(wanted),
-        f"out_rank is {node.attrs['out_rank']}, shape has {len(wanted)} entries",
-    )
-    offset = len(wanted) - len(x.shape)
-    shape: list[Dim] = list(wanted)
-    for index, dim in enumerate(x.shape):
-        shape[offset + index] = broadcast_dims(node, dim, wanted[offset + index])
-        if isinstance(dim, int) and dim != 1 and wanted[offset + index] != dim:
-            fail(node, f"size {dim} does not expand to {wanted[offset + index]}")
-    return [TensorType(x.dtype, tuple(shape))]
+    x, given = node.input(0), data_input(node, 1)
+    wanted: tuple[Dim, ...] = tuple(node.attrs["shape"])
+    if given is not None:
+        known = integers_of(given)
+        wanted = tuple(fresh_dim() for _ in range(length_of(node, given))) if known is None else tuple(known)
+    else:
+        rank = node.attrs["out_rank"]
+        require(node, rank == len(wanted), f"out_rank is {rank}, shape has {len(wanted)} entries")
+    require(node, max(len(x.shape), len(wanted)) <= MAX_RANK, f"rank {len(wanted)} is above {MAX_RANK}")
+    return [TensorType(x.dtype, broadcast_shapes(node, x.shape, wanted))]
 
 
-def _reference_expand(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
-    return [np.ascontiguousarray(np.broadcast_to(inputs[0], attrs["shape"])).reshape(attrs["shape"])]
+def _reference_expand(inputs: Optionals, attrs: Attrs) -> list[np.ndarray]:
+    x, given = input_and_option(inputs)
+    wanted = attrs["shape"] if given is None else given.reshape(-1).tolist()
+    shape = np.broadcast_shapes(x.shape, tuple(wanted))
+    return [np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(shape)]
 
 
 def _sample_expand(rng: np.random.Generator) -> Sample:
     shape = sampling.shape(rng)
     kept = shape[sampling.size(rng, 0, len(shape)) :]
-    x = _any_array(rng, tuple(1 if rng.integers(2) else dim for dim in kept))
+    x = any_array(rng, tuple(1 if rng.integers(2) else dim for dim in kept))
+    if rng.integers(3) == 0:
+        return Sample([x, sampling.index_vector(rng, shape)], {})
     return Sample([x], {"shape": shape})
 
 
@@ -329,7 +277,7 @@ def _sample_cast(rng: np.random.Generator) -> Sample:
     return Sample([x], {"to": target.value})
 
 
-def _move(
+def moving_op(
     name: str,
     infer: Callable[[Node], list[TensorType]],
     reference: Callable[..., list[np.ndarray]],
@@ -337,23 +285,40 @@ def _move(
     attrs: Mapping[str, Any],
     doc: str,
     inputs: tuple[str, ...] = ("x",),
-    quant: QuantRule | None = _SAME,
+    quant: QuantRule | None = SAME,
     lengths: Mapping[str, str] = MappingProxyType({}),
+    data_inputs: tuple[str, ...] = (),
+    absorb: Callable[[Node], Mapping[str, Any] | None] | None = None,
 ) -> OpDef:
-    return OpDef(name, inputs, infer, reference, samples, attrs=attrs, lengths=lengths, quant=quant, doc=doc)
+    return OpDef(
+        name,
+        inputs,
+        infer,
+        reference,
+        samples,
+        attrs=attrs,
+        lengths=lengths,
+        data_inputs=data_inputs,
+        absorb=absorb,
+        quant=quant,
+        doc=doc,
+    )
 
 
 register(
-    _move(
+    moving_op(
         "reshape",
         _infer_reshape,
         _reference_reshape,
         _sample_reshape,
-        {"shape": REQUIRED, "rank": 0},
-        "The same bytes under another shape; 0 copies a dimension, one -1 is inferred.",
+        {"shape": (), "rank": 0, "allow_zero": 0},
+        "The same bytes under another shape; 0 copies a dimension (unless allow_zero), one -1 is inferred.",
+        inputs=("x", "shape?"),
         lengths={"rank": "shape"},
+        data_inputs=("shape",),
+        absorb=shape_attr,
     ),
-    _move(
+    moving_op(
         "transpose",
         _infer_transpose,
         _reference_transpose,
@@ -361,7 +326,7 @@ register(
         {"perm": REQUIRED},
         "Axis i of y is axis perm[i] of x.",
     ),
-    _move(
+    moving_op(
         "concat",
         _infer_concat,
         _reference_concat,
@@ -370,25 +335,7 @@ register(
         "Inputs joined along an axis.",
         inputs=("x*",),
     ),
-    _move(
-        "slice",
-        _infer_slice,
-        _reference_slice,
-        _sample_slice,
-        {"start": REQUIRED, "size": REQUIRED, "step": REQUIRED},
-        "size elements of each dimension from start, step apart.",
-    ),
-    _move(
-        "pad",
-        _infer_pad,
-        _reference_pad,
-        _sample_pad,
-        {"before": REQUIRED, "after": REQUIRED, "mode": MODE_CONSTANT},
-        "Adds a border: constant (mode 0), reflected without (1) or with (3) the edge, or the edge repeated (2).",
-        inputs=("x", "value?"),
-        quant=QuantRule("same", materialize=materialize_pad),
-    ),
-    _move(
+    moving_op(
         "gather",
         _infer_gather,
         _reference_gather,
@@ -397,16 +344,19 @@ register(
         "Slices of x along axis, by index.",
         inputs=("x", "indices"),
     ),
-    _move(
+    moving_op(
         "expand",
         _infer_expand,
         _reference_expand,
         _sample_expand,
-        {"shape": REQUIRED, "out_rank": 0},
+        {"shape": (), "out_rank": 0},
         "x repeated to a shape by NumPy's broadcasting.",
+        inputs=("x", "shape?"),
         lengths={"out_rank": "shape"},
+        data_inputs=("shape",),
+        absorb=shape_attr,
     ),
-    _move(
+    moving_op(
         "cast",
         _infer_cast,
         _reference_cast,

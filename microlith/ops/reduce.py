@@ -12,7 +12,7 @@ from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
 from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .quant_rules import materialize_mean
-from .shape_rules import require, require_dtype
+from .shape_rules import data_input, fresh_dim, integers_of, length_of, normal_axis, require, require_dtype
 
 Attrs = Mapping[str, Any]
 
@@ -44,6 +44,12 @@ def _infer(node: Node) -> list[TensorType]:
     x = node.input(0)
     require_dtype(node, x, *_DTYPES[node.op])
     rank, mask = len(x.shape), node.attrs["axes"]
+    if (given := data_input(node, 1)) is not None:
+        absorbed = axes_attr(node)
+        if absorbed is None:
+            kept = rank if node.attrs["keep_dims"] else rank - _reduced_count(node, length_of(node, given))
+            return [TensorType(x.dtype, tuple(fresh_dim() for _ in range(kept)))]
+        mask = absorbed["axes"]
     require(node, 0 <= mask < 1 << rank, f"axes {mask:#b} are out of range for rank {rank}")
     shape: list[Dim] = []
     for axis, dim in enumerate(x.shape):
@@ -52,6 +58,28 @@ def _infer(node: Node) -> list[TensorType]:
         elif node.attrs["keep_dims"]:
             shape.append(1)
     return [TensorType(x.dtype, tuple(shape))]
+
+
+def _reduced_count(node: Node, given: int) -> int:
+    """How many axes so many entries of the input ``axes`` reduce."""
+    rank = len(node.input(0).shape)
+    require(node, given <= rank, f"there are {given} axes for rank {rank}")
+    return given if given or node.attrs["noop_if_empty"] else rank
+
+
+def axes_attr(node: Node) -> dict[str, Any] | None:
+    """The attribute ``axes`` from input 1."""
+    known = integers_of(node.optional_input(1))
+    if known is None:
+        return None
+    rank = len(node.input(0).shape)
+    return {"axes": _mask_given(known, rank, bool(node.attrs["noop_if_empty"]), node)}
+
+
+def _mask_given(axes: Sequence[int], rank: int, noop_if_empty: bool, node: Node | None = None) -> int:
+    if not axes:
+        return 0 if noop_if_empty else (1 << rank) - 1
+    return mask_of(axes if node is None else [normal_axis(node, axis, rank) for axis in axes], rank)
 
 
 _REDUCERS: dict[str, Callable[..., np.ndarray]] = {
@@ -66,10 +94,13 @@ _REQUANTIZED = ("reduce_mean", "reduce_sum")
 """Ops whose s8 result has a scale of its own."""
 
 
-def _reference(name: str) -> Callable[[Sequence[np.ndarray], Attrs], list[np.ndarray]]:
-    def reference(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
-        (x,) = inputs
-        axes, keep = axes_of(attrs["axes"], x.ndim), bool(attrs["keep_dims"])
+def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
+    def reference(inputs: Sequence[Any], attrs: Attrs) -> list[np.ndarray]:
+        x, given = (*inputs, None)[:2]
+        mask = attrs["axes"]
+        if given is not None:
+            mask = _mask_given(given.reshape(-1).tolist(), x.ndim, bool(attrs["noop_if_empty"]))
+        axes, keep = axes_of(mask, x.ndim), bool(attrs["keep_dims"])
         if x.dtype in (np.int8, np.int16) and name in _REQUANTIZED:
             total = (x.astype(np.int64) - attrs["x_zero"]).sum(axis=axes, keepdims=keep)
             if attrs["rounding"] == numerics.FLOAT_EVEN:
@@ -86,6 +117,15 @@ def _reference(name: str) -> Callable[[Sequence[np.ndarray], Attrs], list[np.nda
 
 def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
     def draw(rng: np.random.Generator) -> Sample:
+        sample = draw_mask(rng)
+        if rng.integers(4):
+            return sample
+        rank = np.ndim(sample.inputs[0])  # type: ignore[arg-type]
+        axes = np.array(axes_of(sample.attrs["axes"], rank))
+        axes = sampling.index_vector(rng, np.where(rng.integers(0, 2, axes.size) == 1, axes, axes - rank))
+        return Sample([*sample.inputs, axes], {**sample.attrs, "axes": 0, "noop_if_empty": int(rng.integers(2))})
+
+    def draw_mask(rng: np.random.Generator) -> Sample:
         shape = sampling.shape(rng, high=7)
         mask = int(rng.integers(1, 1 << len(shape)))
         attrs: dict[str, Any] = {"axes": mask, "keep_dims": int(rng.integers(2))}
@@ -116,6 +156,7 @@ _ATTRS: dict[str, Any] = {
     "q_max": 127,
     "rounding": 0,
     "scale": 1.0,
+    "noop_if_empty": 0,
 }
 
 
@@ -170,8 +211,10 @@ register(
     *(
         OpDef(
             name=name,
-            inputs=("x",),
+            inputs=("x", "axes?"),
             infer=_infer,
+            data_inputs=("axes",),
+            absorb=axes_attr,
             reference=_reference(name),
             samples=_samples(name),
             attrs=_ATTRS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -72,3 +73,8 @@ def requant_input(rng: np.random.Generator, channels: int, spread: float, roundi
 def rounding(rng: np.random.Generator) -> int:
     """One of the three contracts."""
     return int(rng.integers(3))
+
+
+def index_vector(rng: np.random.Generator, items: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Sizes, axes or positions as an input holds them: int32 or int64."""
+    return np.asarray(items, np.int32 if rng.integers(2) else np.int64)

@@ -6,6 +6,7 @@ branches of equal geometry get the same symbol.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -15,6 +16,16 @@ from ..ir import Dim, Node, TensorType, Value
 
 MAX_RANK = 8
 """NNACL_MAX_RANK."""
+
+FRESH = "?"
+"""First character of a symbol that stands for one size only and has no name yet; no model's own symbol starts so."""
+
+_numbers = itertools.count()
+
+
+def fresh_dim() -> str:
+    """A new symbol, for a size that is known only after the op has run. ``ir.name_sizes`` gives it a lasting name."""
+    return f"{FRESH}{next(_numbers)}"
 
 
 def fail(node: Node, what: str) -> NoReturn:
@@ -45,6 +56,31 @@ def static_shape(node: Node, value: Value) -> tuple[int, ...]:
     """The shape of ``value``, which must have no symbol."""
     require(node, value.type.is_static, f"'{value.name}' needs a known shape, not {value.type}")
     return value.type.static_shape
+
+
+def integers_of(value: Value | None) -> list[int] | None:
+    """The elements of a constant of integers; None when it is absent or not constant."""
+    return None if value is None or value.data is None else [int(item) for item in value.data.reshape(-1)]
+
+
+def data_input(node: Node, index: int) -> Value | None:
+    """Optional input ``index``, which holds sizes, axes or positions: s32 or s64 of rank 0 or 1, of a known length."""
+    value = node.optional_input(index)
+    if value is not None:
+        require_dtype(node, value, DType.s32, DType.s64)
+        require(node, len(value.shape) <= 1, f"'{value.name}' has rank {len(value.shape)}; at most 1 is possible")
+    return value
+
+
+def length_of(node: Node, value: Value) -> int:
+    """How many elements an input of sizes, axes or positions has: it decides about the rank of the result."""
+    if not value.type.is_static:
+        raise ShapeError(
+            f"the rank of the result depends on the length of '{value.name}', which is not known",
+            where=f"{node.op} '{node.name}'",
+            hint="fix it: give the shape of the input, or the input itself as a constant",
+        )
+    return value.type.count
 
 
 def require_equal(node: Node, actual: Dim, expected: Dim, what: str) -> None:

@@ -18,8 +18,8 @@ static inline int64_t nnacl_data_element(const nnacl_tensor *tensor, int32_t i) 
     return wide;
 }
 
-/* Reads input `index`, which is optional: at most `most` integers of type s32 or s64 in any shape of rank 0 or 1. *count
- * becomes their number, or -1 when the input is absent. Returns NULL, NNACL_NEEDS_DATA, or a sentence. */
+/* Reads input `index`, which is optional: at most `most` integers of type s32 or s64 in any shape of rank 0 or 1.
+ * *count becomes their number, or -1 when the input is absent. Returns NULL, NNACL_NEEDS_DATA, or a sentence. */
 static inline const char *nnacl_data_input(const nnacl_tensor *in, int32_t n_in, int32_t index, int32_t most,
                                            int64_t *values, int32_t *count) {
     *count = -1;

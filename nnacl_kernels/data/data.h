@@ -1,17 +1,24 @@
-/* Ops that move bytes. One row each, dtype any; element_size is derived from the input.
+/* Ops that move bytes. One row each, dtype any; element_size is derived from the input. Inputs in brackets are optional
+ * integers (s32 or s64) that stand for attributes.
  *
- * reshape (view): shape attribute; one -1 is inferred, 0 copies the input dimension. Also serves squeeze, unsqueeze,
- *   flatten and identity.
+ * reshape (view): inputs 0 x, [1 shape]; one -1 is inferred, 0 copies the input dimension unless allow_zero is 1. Also
+ *   serves flatten and identity.
  * transpose: y.dims[i] = x.dims[perm[i]].
  * concat: up to NNACL_MAX_INPUTS inputs along axis.
- * slice: y = x[start : start + size * step : step] per dimension, step may be negative; starts are in range.
- * expand: broadcasts x to shape (numpy rules). tile is expand between reshapes.
- * pad: mode 0 constant (value input 1, one element, optional: zero bytes), 1 reflect (the border is not repeated),
- *   2 edge, 3 symmetric (the border is repeated).
- * gather: inputs 0 x, 1 indices (s32 or s64), along axis; negative indices count from the end; an index out of range
- *   is clamped.
- * cast: element type to `to`; any but u64. Float to integer truncates and saturates, NaN becomes 0; integer to
- *   narrower integer wraps; to b8: x != 0; to floats: rounds to nearest even.
+ * slice: y = x[start : start + size * step : step] per dimension, step may be negative; starts are in range. Inputs 0
+ * x, [1 starts, 2 ends, 3 axes, 4 steps], which count and clamp as in NumPy and ONNX. expand: broadcasts x to shape
+ * (numpy rules). Inputs 0 x, [1 shape]. pad: mode 0 constant (value input 1, one element, optional: zero bytes), 1
+ * reflect (the border is not repeated), 2 edge, 3 symmetric (the border is repeated), 4 wrap (around to the other end).
+ * Inputs [2 pads, 3 axes]: all amounts before, then all after, of some axes or of all. gather: inputs 0 x, 1 indices
+ * (s32 or s64), along axis; negative indices count from the end; an index out of range is clamped. cast: element type
+ * to `to`; any but u64. Float to integer truncates and saturates, NaN becomes 0; integer to narrower integer wraps; to
+ * b8: x != 0; to floats: rounds to nearest even. squeeze and unsqueeze (views): take out, or put in, the dimensions of
+ * size 1 whose bit of `axes` is set; for unsqueeze these count in y. Inputs 0 x, [1 axes]. tile: y is x repeats[i]
+ * times along dimension i. Inputs 0 x, [1 repeats]. split: outputs 0 .. n_sizes - 1 are the pieces of x along axis, of
+ * sizes[i]. Where all of these are -1 the pieces are equal, but for the last ones, which may be smaller or empty.
+ * Inputs 0 x, [1 sizes]. shape: the dimensions start .. end - 1 of x, clamped as in a slice of step 1, as a vector of
+ * type `to` (s32 or s64). size: the number of elements of x, a scalar of type `to`. range (f32 s32 s64; inputs 0 start,
+ * 1 limit, 2 delta, one element each): start + i * delta up to limit, which is not reached.
  */
 #ifndef NNACL_DATA_H
 #define NNACL_DATA_H
@@ -26,12 +33,15 @@ extern "C" {
 #define NNACL_PAD_REFLECT 1
 #define NNACL_PAD_EDGE 2
 #define NNACL_PAD_SYMMETRIC 3
+#define NNACL_PAD_WRAP 4
 
 typedef struct nnacl_reshape_params {
     int32_t rank;
     int32_t shape[NNACL_MAX_RANK];
     /* derived */
     int32_t bytes;
+    /* attribute */
+    int32_t allow_zero;
 } nnacl_reshape_params;
 
 /* In transpose, slice and expand the derived fields say how y is read from x: y has `dims`, and a step along
@@ -88,6 +98,49 @@ typedef struct nnacl_cast_params {
     /* derived */
     int32_t from, count;
 } nnacl_cast_params;
+
+typedef struct nnacl_squeeze_params {
+    int32_t axes;
+    /* derived */
+    int32_t bytes;
+} nnacl_squeeze_params;
+
+typedef nnacl_squeeze_params nnacl_unsqueeze_params;
+
+typedef struct nnacl_tile_params {
+    int32_t repeats[NNACL_MAX_RANK];
+    /* derived: x has `rank` dimensions, of which the last one is contiguous bytes */
+    int32_t rank;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t times[NNACL_MAX_RANK];
+} nnacl_tile_params;
+
+typedef struct nnacl_split_params {
+    int32_t axis;
+    int32_t n_sizes;
+    int32_t sizes[NNACL_MAX_OUTPUTS];
+    /* derived: each of `outer` blocks of x goes to the outputs in pieces of some positions of inner_bytes */
+    int32_t outer, inner_bytes, dim;
+} nnacl_split_params;
+
+typedef struct nnacl_shape_params {
+    int32_t start, end;
+    int32_t to; /* NNACL_S32 or NNACL_S64 */
+    /* derived */
+    int32_t count;
+    int32_t dims[NNACL_MAX_RANK];
+} nnacl_shape_params;
+
+typedef struct nnacl_size_params {
+    int32_t to; /* NNACL_S32 or NNACL_S64 */
+    /* derived */
+    int32_t count;
+} nnacl_size_params;
+
+typedef struct nnacl_range_params {
+    /* derived */
+    int32_t count;
+} nnacl_range_params;
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
 /* The plan halves of the ops that move bytes. */
+#include "common/data_input.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "data/data.h"
@@ -15,11 +16,30 @@ static int32_t copy_parts(int32_t element_size, int32_t rank, const int32_t *dim
     return rows < 1 ? 1 : parts < rows ? parts : (int32_t)rows;
 }
 
+/* Takes a shape from input 1, if that is present. */
+static const char *read_shape(const nnacl_tensor *in, int32_t n_in, int32_t *rank, int32_t *shape) {
+    int64_t values[NNACL_MAX_RANK];
+    int32_t count;
+    const char *message = nnacl_data_input(in, n_in, 1, NNACL_MAX_RANK, values, &count);
+    if (message || count < 0) {
+        return message;
+    }
+    *rank = count;
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        NNACL_REQUIRE(i >= count || (values[i] >= -1 && values[i] <= INT32_MAX), "a dimension of shape is impossible");
+        shape[i] = i < count ? (int32_t)values[i] : 0;
+    }
+    return NULL;
+}
+
 static const char *reshape_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
                                   int32_t n_out) {
     nnacl_reshape_params *p = params;
-    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
     NNACL_REQUIRE(!message, message);
+    message = read_shape(in, n_in, &p->rank, p->shape);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->allow_zero == 0 || p->allow_zero == 1, "allow_zero is neither 0 nor 1");
     NNACL_REQUIRE(p->rank >= 0 && p->rank <= NNACL_MAX_RANK, "the rank of shape is outside 0 .. 8");
     int32_t dims[NNACL_MAX_RANK] = {0};
     int32_t inferred = -1;
@@ -33,7 +53,7 @@ static const char *reshape_resize(void *params, const nnacl_tensor *in, int32_t 
             inferred = i;
             continue;
         }
-        if (dims[i] == 0) {
+        if (dims[i] == 0 && !p->allow_zero) {
             NNACL_REQUIRE(i < in[0].rank, "shape copies a dimension that the input does not have");
             dims[i] = in[0].dims[i];
         }
@@ -87,9 +107,67 @@ static int32_t transpose_parts(const void *params, const nnacl_kernel *kernel) {
     return copy_parts(p->element_size, p->rank, p->dims);
 }
 
+static int32_t clamp(int64_t value, int64_t low, int64_t high) {
+    return (int32_t)(value < low ? low : value > high ? high : value);
+}
+
+/* The slice of one dimension from a start, an end and a step as NumPy and ONNX write them. */
+static void slice_dimension(nnacl_slice_params *p, int32_t axis, int32_t dim, int64_t start, int64_t end,
+                            int64_t step) {
+    start += start < 0 ? dim : 0;
+    end += end < 0 ? dim : 0;
+    const bool forward = step > 0;
+    const int32_t first = clamp(start, 0, forward ? dim : dim - 1);
+    const int32_t last = clamp(end, forward ? 0 : -1, forward ? dim : dim - 1);
+    const int64_t span = forward ? (int64_t)last - first : (int64_t)first - last;
+    const int64_t stride = forward ? step : -step;
+    p->start[axis] = first;
+    p->size[axis] = dim > 0 && span > 0 ? (int32_t)(1 + (span - 1) / stride) : 0;
+    p->step[axis] = clamp(step, -INT32_MAX, INT32_MAX);
+}
+
+/* Takes the slice from inputs 1 to 4 (starts, ends, axes, steps), if the first two are present. */
+static const char *read_slice(nnacl_slice_params *p, const nnacl_tensor *in, int32_t n_in) {
+    enum { STARTS, ENDS, AXES, STEPS, LISTS };
+    int64_t values[LISTS][NNACL_MAX_RANK];
+    int32_t count[LISTS];
+    for (int32_t list = 0; list < LISTS; list++) {
+        const char *message = nnacl_data_input(in, n_in, 1 + list, NNACL_MAX_RANK, values[list], &count[list]);
+        NNACL_REQUIRE(!message, message);
+    }
+    NNACL_REQUIRE(count[STARTS] == count[ENDS], "starts and ends differ in length");
+    if (count[STARTS] < 0) {
+        NNACL_REQUIRE(count[AXES] < 0 && count[STEPS] < 0, "axes or steps without starts");
+        return NULL;
+    }
+    NNACL_REQUIRE(count[AXES] < 0 || count[AXES] == count[STARTS], "starts and axes differ in length");
+    NNACL_REQUIRE(count[STEPS] < 0 || count[STEPS] == count[STARTS], "starts and steps differ in length");
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->start[i] = 0;
+        p->size[i] = i < in[0].rank ? in[0].dims[i] : 0;
+        p->step[i] = i < in[0].rank;
+    }
+    int32_t seen = 0;
+    for (int32_t i = 0; i < count[STARTS]; i++) {
+        const int32_t bit = nnacl_data_axis_bit(count[AXES] < 0 ? i : values[AXES][i], in[0].rank);
+        const int64_t step = count[STEPS] < 0 ? 1 : values[STEPS][i];
+        NNACL_REQUIRE(bit != 0 && (seen & bit) == 0, "an axis of the slice is out of range or there twice");
+        NNACL_REQUIRE(step != 0 && step >= -INT64_MAX, "a step of the slice is 0");
+        seen |= bit;
+        int32_t axis = 0;
+        while (bit >> axis != 1) {
+            axis++;
+        }
+        slice_dimension(p, axis, in[0].dims[axis], values[STARTS][i], values[ENDS][i], step);
+    }
+    return NULL;
+}
+
 static const char *slice_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_slice_params *p = params;
-    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    const char *message = nnacl_shape_check(in, n_in, 1, 5, n_out);
+    NNACL_REQUIRE(!message, message);
+    message = read_slice(p, in, n_in);
     NNACL_REQUIRE(!message, message);
     const int32_t rank = in[0].rank;
     int32_t strides[NNACL_MAX_RANK];
@@ -128,7 +206,9 @@ static int32_t slice_parts(const void *params, const nnacl_kernel *kernel) {
 
 static const char *expand_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_expand_params *p = params;
-    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
+    NNACL_REQUIRE(!message, message);
+    message = read_shape(in, n_in, &p->out_rank, p->shape);
     NNACL_REQUIRE(!message, message);
     NNACL_REQUIRE(p->out_rank >= 0 && p->out_rank <= NNACL_MAX_RANK, "the rank of shape is outside 0 .. 8");
     nnacl_tensor shape = {.dtype = in[0].dtype, .rank = p->out_rank};
@@ -207,11 +287,43 @@ static int32_t concat_parts(const void *params, const nnacl_kernel *kernel) {
     return p->outer < 1 ? 1 : parts < p->outer ? parts : p->outer;
 }
 
+/* Takes the amounts from inputs 2 and 3 (pads: all before, then all after; axes), if the first is present. */
+static const char *read_pads(nnacl_pad_params *p, const nnacl_tensor *in, int32_t n_in) {
+    int64_t pads[2 * NNACL_MAX_RANK];
+    int64_t axes[NNACL_MAX_RANK];
+    int32_t n_pads;
+    int32_t n_axes;
+    const int32_t rank = in[0].rank;
+    const char *message = nnacl_data_input(in, n_in, 2, 2 * NNACL_MAX_RANK, pads, &n_pads);
+    NNACL_REQUIRE(!message, message);
+    message = nnacl_data_input(in, n_in, 3, NNACL_MAX_RANK, axes, &n_axes);
+    NNACL_REQUIRE(!message, message);
+    if (n_pads < 0) {
+        NNACL_REQUIRE(n_axes < 0, "axes without pads");
+        return NULL;
+    }
+    const int32_t count = n_axes < 0 ? rank : n_axes;
+    NNACL_REQUIRE(n_pads == 2 * count, "pads does not hold two amounts for each axis");
+    for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
+        p->before[i] = p->after[i] = 0;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        const int64_t axis = n_axes < 0 ? i : axes[i];
+        NNACL_REQUIRE(nnacl_data_axis_bit(axis, rank) != 0, "an axis of the padding is out of range");
+        const int32_t place = (int32_t)(axis < 0 ? axis + rank : axis);
+        p->before[place] = clamp(pads[i], -1, INT32_MAX);
+        p->after[place] = clamp(pads[i + count], -1, INT32_MAX);
+    }
+    return NULL;
+}
+
 static const char *pad_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_pad_params *p = params;
-    const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
+    const char *message = nnacl_shape_check(in, n_in, 1, 4, n_out);
     NNACL_REQUIRE(!message, message);
-    NNACL_REQUIRE(p->mode >= NNACL_PAD_CONSTANT && p->mode <= NNACL_PAD_SYMMETRIC, "mode is outside 0 .. 3");
+    message = read_pads(p, in, n_in);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->mode >= NNACL_PAD_CONSTANT && p->mode <= NNACL_PAD_WRAP, "mode is outside 0 .. 4");
     const nnacl_tensor *value = nnacl_plan_input(in, n_in, 1);
     NNACL_REQUIRE(!value || (value->dtype == in[0].dtype && nnacl_element_count(value) == 1),
                   "the value must be one element of the type of the input");
@@ -230,8 +342,9 @@ static const char *pad_resize(void *params, const nnacl_tensor *in, int32_t n_in
         NNACL_REQUIRE(before >= 0 && after >= 0, "the padding is negative");
         NNACL_REQUIRE(p->mode != NNACL_PAD_REFLECT || (before == 0 && after == 0) || (before < dim && after < dim),
                       "reflect pads by less than the dimension");
-        NNACL_REQUIRE(p->mode != NNACL_PAD_EDGE || dim > 0 || (before == 0 && after == 0),
-                      "edge cannot pad an empty dimension");
+        NNACL_REQUIRE((p->mode != NNACL_PAD_EDGE && p->mode != NNACL_PAD_WRAP) || dim > 0 ||
+                          (before == 0 && after == 0),
+                      "edge and wrap cannot pad an empty dimension");
         NNACL_REQUIRE(p->mode != NNACL_PAD_SYMMETRIC || (before <= dim && after <= dim),
                       "symmetric pads by at most the dimension");
         NNACL_REQUIRE((int64_t)before + dim + after <= INT32_MAX, "the output is too large");
@@ -336,7 +449,7 @@ static int32_t cast_parts(const void *params, const nnacl_kernel *kernel) {
     return nnacl_shape_parts(((const nnacl_cast_params *)params)->count, LEAST_BYTES_PER_PART / 4);
 }
 
-#define DATA_OP(op, share, split)                                                                                      \
+#define DATA_OP(op, share, split, values)                                                                              \
     const nnacl_op nnacl_##op##_op = {                                                                                 \
         .name = #op,                                                                                                   \
         .params_name = "nnacl_" #op "_params",                                                                         \
@@ -345,13 +458,14 @@ static int32_t cast_parts(const void *params, const nnacl_kernel *kernel) {
         .alias = share,                                                                                                \
         .resize = op##_resize,                                                                                         \
         .parts = split,                                                                                                \
+        .data_inputs = values,                                                                                         \
     };
 
-DATA_OP(reshape, NNACL_ALIAS_VIEW, NULL)
-DATA_OP(transpose, NNACL_ALIAS_NONE, transpose_parts)
-DATA_OP(slice, NNACL_ALIAS_NONE, slice_parts)
-DATA_OP(expand, NNACL_ALIAS_NONE, expand_parts)
-DATA_OP(concat, NNACL_ALIAS_NONE, concat_parts)
-DATA_OP(pad, NNACL_ALIAS_NONE, pad_parts)
-DATA_OP(gather, NNACL_ALIAS_NONE, gather_parts)
-DATA_OP(cast, NNACL_ALIAS_NONE, cast_parts)
+DATA_OP(reshape, NNACL_ALIAS_VIEW, NULL, 1 << 1)
+DATA_OP(transpose, NNACL_ALIAS_NONE, transpose_parts, 0)
+DATA_OP(slice, NNACL_ALIAS_NONE, slice_parts, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4)
+DATA_OP(expand, NNACL_ALIAS_NONE, expand_parts, 1 << 1)
+DATA_OP(concat, NNACL_ALIAS_NONE, concat_parts, 0)
+DATA_OP(pad, NNACL_ALIAS_NONE, pad_parts, 1 << 2 | 1 << 3)
+DATA_OP(gather, NNACL_ALIAS_NONE, gather_parts, 0)
+DATA_OP(cast, NNACL_ALIAS_NONE, cast_parts, 0)

@@ -16,6 +16,8 @@ static int32_t source(int32_t i, int32_t before, int32_t dim, int32_t mode) {
         return i < 0 ? 0 : dim - 1;
     case NNACL_PAD_SYMMETRIC:
         return i < 0 ? -i - 1 : 2 * dim - 1 - i;
+    case NNACL_PAD_WRAP:
+        return i < 0 ? dim - 1 - (-i - 1) % dim : i % dim;
     default:
         return -1;
     }

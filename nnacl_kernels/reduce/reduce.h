@@ -1,5 +1,6 @@
 /* Reductions over any set of axes: reduce_mean reduce_sum reduce_max reduce_min reduce_prod (f32; all but reduce_mean
- * also s32 and s64, wrapping; reduce_max and reduce_min also s8). Inputs: 0 x. f32 maximum and minimum: NaN wins.
+ * also s32 and s64, wrapping; reduce_max and reduce_min also s8). Inputs: 0 x, [1 axes: s32 or s64, stands for the
+ * attribute; without elements it means all axes, or none where noop_if_empty is 1]. f32 maximum and minimum: NaN wins.
  * s8 mean and sum: y = clamp(requant(sum(x - x_zero), mult, shift) + y_zero), the divisor folded into mult
  *   (tflite-double: as LiteRT does, with n = 63 - leading zeros of the 64-bit count, mult = (mult << n) / count and
  *   shift -= n).
@@ -26,6 +27,8 @@ typedef struct nnacl_reduce_params {
     int32_t rank;
     int32_t dims[NNACL_MAX_RANK];
     int32_t reduced; /* bit i: merged dimension i is reduced */
+    /* attribute */
+    int32_t noop_if_empty;
 } nnacl_reduce_params;
 
 typedef struct nnacl_arg_params {

@@ -1,4 +1,5 @@
 /* The plan halves of the reductions. */
+#include "common/data_input.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "reduce/reduce.h"
@@ -30,10 +31,30 @@ static const char *check_scaled(const nnacl_reduce_params *p, int64_t count) {
     return NULL;
 }
 
+/* Takes the axes from input 1, if that is present. */
+static const char *read_axes(nnacl_reduce_params *p, const nnacl_tensor *in, int32_t n_in) {
+    int64_t values[NNACL_MAX_RANK];
+    int32_t count;
+    const char *message = nnacl_data_input(in, n_in, 1, NNACL_MAX_RANK, values, &count);
+    if (message || count < 0) {
+        return message;
+    }
+    p->axes = count == 0 && !p->noop_if_empty ? (1 << in[0].rank) - 1 : 0;
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t bit = nnacl_data_axis_bit(values[i], in[0].rank);
+        NNACL_REQUIRE(bit != 0, "axes names a dimension that the input does not have");
+        p->axes |= bit;
+    }
+    return NULL;
+}
+
 static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
                                  reduce_kind kind) {
     nnacl_reduce_params *p = params;
-    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->noop_if_empty == 0 || p->noop_if_empty == 1, "noop_if_empty is neither 0 nor 1");
+    message = read_axes(p, in, n_in);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     NNACL_REQUIRE(x->dtype == NNACL_F32 || (kind.integers && (x->dtype == NNACL_S32 || x->dtype == NNACL_S64)) ||
@@ -127,7 +148,7 @@ static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
     return outputs < 1 ? 1 : parts < outputs ? parts : (int32_t)outputs;
 }
 
-#define OP(op, struct_name, function)                                                                                  \
+#define OP(op, struct_name, function, values)                                                                          \
     const nnacl_op nnacl_##op##_op = {                                                                                 \
         .name = #op,                                                                                                   \
         .params_name = "nnacl_" #struct_name "_params",                                                                \
@@ -136,6 +157,7 @@ static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
         .alias = NNACL_ALIAS_NONE,                                                                                     \
         .resize = function,                                                                                            \
         .parts = struct_name##_parts,                                                                                  \
+        .data_inputs = values,                                                                                         \
     };
 
 #define REDUCE(op, empty, integers, s8, scaled)                                                                        \
@@ -144,12 +166,12 @@ static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
         const reduce_kind kind = {empty, integers, s8, scaled};                                                        \
         return resize_reduce(params, in, n_in, out, n_out, kind);                                                      \
     }                                                                                                                  \
-    OP(op, reduce, op##_resize)
+    OP(op, reduce, op##_resize, 1 << 1)
 
 REDUCE(reduce_mean, false, false, true, true)
 REDUCE(reduce_sum, true, true, true, true)
 REDUCE(reduce_max, false, true, true, false)
 REDUCE(reduce_min, false, true, true, false)
 REDUCE(reduce_prod, true, true, false, false)
-OP(argmax, arg, resize_arg)
-OP(argmin, arg, resize_arg)
+OP(argmax, arg, resize_arg, 0)
+OP(argmin, arg, resize_arg, 0)
