@@ -15,6 +15,9 @@ OLDEST_OPSET = 7
 
 DEFAULT_DOMAIN = ("", "ai.onnx")
 
+DEFINED_BY_LOOPS = ("Range", "SequenceMap")
+"""Operators that stay as they are, since their definitions run step by step."""
+
 
 def load_model(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
     """A model that holds all of its data, no functions of its own, and an opset that the tables know.
@@ -147,7 +150,7 @@ def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 def _is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
     """Whether ONNX defines an operator by a graph of others."""
-    if node.domain not in DEFAULT_DOMAIN:
+    if node.domain not in DEFAULT_DOMAIN or node.op_type in DEFINED_BY_LOOPS:
         return False
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
