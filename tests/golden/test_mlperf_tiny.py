@@ -1,19 +1,17 @@
 """The MLPerf Tiny models, byte for byte as LiteRT's built-in kernels (floats within 1e-5 of the largest element).
 
-The models are not part of this repository: the tests look for ``models/mlperf-tiny`` below the folder that the
-environment variable MICROLITH_SHARED names, else below ``../shared``. The same comparison with models that the tests
-make themselves is in ``tests/frontends/test_tflite_quantized.py``.
+The same comparison with models that the tests make themselves is in ``tests/frontends/test_tflite_quantized.py``.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from litert_rung import assert_close, interpreter, random_input, run_interpreter
+from litert_rung import assert_close, interpreter, run_interpreter
+from mlperf_tiny import FLOAT_MODELS, FOLDER, HYBRID, INTEGER_MODELS, MISSING, further, further_inputs, stored
 
 import microlith
 from microlith import modelfile
@@ -22,16 +20,7 @@ from microlith.dtypes import DType
 from microlith.evaluate import evaluate, evaluate_all
 from microlith.ir import Graph
 
-_ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("MICROLITH_SHARED", _ROOT.parent / "shared")) / "models" / "mlperf-tiny"
-
-INTEGER_MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8")
-FLOAT_MODELS = ("ad01_fp32", "kws_ref_model_float32", "pretrainedResnet", "vww_96_float")
-HYBRID = "kws_ref_model_float32"
-"""Its int8 weights meet inputs that are quantized at run time: one different last bit of a float32 may become a step of
-1/127. The C kernels add in LiteRT's order and so give its bits; the vector kernels do not promise that."""
-
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the MLPerf Tiny models are not there (MICROLITH_SHARED)")
+pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +35,6 @@ def opened(name: str, folder: Path, isa: str | None = None) -> tuple[Graph, Any]
     if not path.exists():
         modelfile.save(graph, path)
     return graph, microlith.load(path, isa=isa)
-
-
-def stored(name: str) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The eight inputs that lie beside a model, with the outputs of LiteRT's built-in kernels."""
-    with np.load(FOLDER / f"{name}.npz") as arrays:
-        return list(zip(arrays["inputs"], arrays["outputs_builtin"], strict=True))
-
-
-def further_inputs(name: str, count: int) -> list[np.ndarray]:
-    """Edges and noise: all lowest, all highest, all zero points, ramps, noise small enough to leave softmax alive."""
-    rng = np.random.default_rng(sum(name.encode()))
-    (detail,) = interpreter((FOLDER / f"{name}.tflite").read_bytes()).get_input_details()
-    if np.dtype(detail["dtype"]).kind == "f":
-        return [(rng.integers(-128, 128, detail["shape"]) / 128).astype(np.float32) for _ in range(count)]
-    return [random_input(rng, detail, kind) for kind in range(count)]
 
 
 @pytest.mark.parametrize("name", INTEGER_MODELS + FLOAT_MODELS)
@@ -78,9 +52,7 @@ def test_stored_outputs(name: str, folder: Path) -> None:
 )
 def test_further_inputs(name: str, isa: str | None, folder: Path) -> None:
     graph, model = opened(name, folder, isa)
-    engine = interpreter((FOLDER / f"{name}.tflite").read_bytes())
-    for index, x in enumerate(further_inputs(name, 24)):
-        (expected,) = run_interpreter(engine, [x])
+    for index, (x, expected) in enumerate(further(name, 24)):
         (actual,) = model.run({graph.inputs[0].name: x}).values()
         assert_close(np.asarray(actual), expected, f"input {index}")
 
