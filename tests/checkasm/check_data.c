@@ -88,7 +88,7 @@ static void draw_pad(check_case *c) {
     const int32_t rank = c->bench ? 4 : check_int(c, 0, 5);
     check_shape(c, rank, c->bench || check_chance(c, 5) ? 30000 : 500, dims);
     check_input(c, c->dtype, rank, dims);
-    p->mode = c->bench ? NNACL_PAD_CONSTANT : check_int(c, NNACL_PAD_CONSTANT, NNACL_PAD_SYMMETRIC);
+    p->mode = c->bench ? NNACL_PAD_CONSTANT : check_int(c, NNACL_PAD_CONSTANT, NNACL_PAD_WRAP);
     for (int32_t i = 0; i < rank; i++) {
         const int32_t most = p->mode == NNACL_PAD_REFLECT ? dims[i] - 1 : p->mode == NNACL_PAD_SYMMETRIC ? dims[i] : 4;
         const bool padded = check_chance(c, 60);
@@ -137,10 +137,162 @@ static void draw_cast(check_case *c) {
     }
 }
 
+/* Adds a constant input of integers, as sizes and axes arrive. */
+static void list_input(check_case *c, const int32_t *items, int32_t count) {
+    const bool wide = check_chance(c, 50);
+    void *data = check_vector(c, wide ? NNACL_S64 : NNACL_S32, count);
+    for (int32_t i = 0; i < count; i++) {
+        if (wide) {
+            ((int64_t *)data)[i] = items[i];
+        } else {
+            ((int32_t *)data)[i] = items[i];
+        }
+    }
+    check_mark_constant(c);
+}
+
+/* A random set of some of `rank` axes as a mask; `list` gets them, some counted from the end. */
+static int32_t draw_axes(check_case *c, int32_t rank, int32_t *list, int32_t *count) {
+    int32_t mask = 0;
+    *count = 0;
+    for (int32_t i = 0; i < rank; i++) {
+        if (check_chance(c, 40)) {
+            mask |= 1 << i;
+            list[(*count)++] = check_chance(c, 50) ? i : i - rank;
+        }
+    }
+    return mask;
+}
+
+static void draw_squeeze(check_case *c) {
+    nnacl_squeeze_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t axes[NNACL_MAX_RANK];
+    int32_t count;
+    const int32_t rank = check_int(c, 0, 6);
+    check_shape(c, rank, c->bench ? 100000 : 2000, dims);
+    const int32_t mask = draw_axes(c, rank, axes, &count);
+    for (int32_t i = 0; i < rank; i++) {
+        dims[i] = mask >> i & 1 ? 1 : dims[i];
+    }
+    check_input(c, c->dtype, rank, dims);
+    if (check_chance(c, 30)) {
+        list_input(c, axes, count);
+    } else {
+        p->axes = mask;
+    }
+}
+
+static void draw_unsqueeze(check_case *c) {
+    nnacl_unsqueeze_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t axes[NNACL_MAX_RANK];
+    int32_t count;
+    const int32_t rank = check_int(c, 0, NNACL_MAX_RANK);
+    const int32_t mask = draw_axes(c, rank, axes, &count);
+    check_shape(c, rank - count, c->bench ? 100000 : 2000, dims);
+    check_input(c, c->dtype, rank - count, dims);
+    if (check_chance(c, 30)) {
+        list_input(c, axes, count);
+    } else {
+        p->axes = mask;
+    }
+}
+
+static void draw_tile(check_case *c) {
+    nnacl_tile_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t repeats[NNACL_MAX_RANK];
+    const int32_t rank = c->bench ? 4 : check_int(c, 0, 5);
+    check_shape(c, rank, c->bench || check_chance(c, 10) ? 30000 : 500, dims);
+    check_input(c, c->dtype, rank, dims);
+    for (int32_t i = 0; i < rank; i++) {
+        repeats[i] = check_chance(c, 50) ? 1 : check_int(c, check_chance(c, 5) ? 0 : 1, 3);
+    }
+    if (check_chance(c, 30)) {
+        list_input(c, repeats, rank);
+    } else {
+        memcpy(p->repeats, repeats, (size_t)rank * sizeof repeats[0]);
+    }
+}
+
+static void draw_split(check_case *c) {
+    nnacl_split_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t sizes[CHECK_MAX_OUTPUTS];
+    const int32_t rank = c->bench ? 4 : check_int(c, 1, 5);
+    check_shape(c, rank, c->bench || check_chance(c, 10) ? 60000 : 800, dims);
+    p->axis = check_int(c, 0, rank - 1);
+    c->n_out = check_int(c, 1, CHECK_MAX_OUTPUTS);
+    const bool equal = check_chance(c, 40);
+    int32_t sum = 0;
+    for (int32_t i = 0; i < c->n_out; i++) {
+        sizes[i] = check_int(c, 0, 4);
+        sum += sizes[i];
+    }
+    dims[p->axis] = equal ? dims[p->axis] : sum;
+    check_input(c, c->dtype, rank, dims);
+    p->n_sizes = c->n_out;
+    if (!equal && check_chance(c, 30)) {
+        list_input(c, sizes, c->n_out);
+    }
+    for (int32_t i = 0; i < c->n_out; i++) {
+        p->sizes[i] = equal ? -1 : sizes[i];
+    }
+}
+
+static int32_t draw_width(check_case *c) {
+    return check_chance(c, 50) ? NNACL_S64 : NNACL_S32;
+}
+
+static void draw_shape(check_case *c) {
+    nnacl_shape_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    const int32_t rank = check_int(c, 0, 6);
+    check_shape(c, rank, 500, dims);
+    check_input(c, c->dtype, rank, dims);
+    p->start = check_int(c, -8, 8);
+    p->end = check_int(c, -8, 8);
+    p->to = draw_width(c);
+}
+
+static void draw_size(check_case *c) {
+    nnacl_size_params *p = (void *)&c->params;
+    int32_t dims[NNACL_MAX_RANK];
+    const int32_t rank = check_int(c, 0, 6);
+    check_shape(c, rank, 500, dims);
+    check_input(c, c->dtype, rank, dims);
+    p->to = draw_width(c);
+}
+
+static void draw_range(check_case *c) {
+    const int32_t start = check_int(c, -100, 100);
+    const int32_t limit = check_int(c, -100, c->bench ? 30000 : 300);
+    int32_t delta = check_int(c, -5, 5);
+    delta = delta == 0 ? 1 : delta;
+    const int32_t items[] = {start, limit, delta};
+    for (int32_t i = 0; i < 3; i++) {
+        void *data = check_input(c, c->dtype, 0, NULL);
+        if (c->dtype == NNACL_F32) {
+            *(float *)data = (float)items[i] * 0.25f;
+        } else if (c->dtype == NNACL_S32) {
+            *(int32_t *)data = items[i];
+        } else {
+            *(int64_t *)data = items[i];
+        }
+        check_mark_constant(c);
+    }
+}
+
 static const check_op ops[] = {
-    {"reshape", draw_reshape}, {"transpose", draw_transpose}, {"slice", draw_slice},
-    {"expand", draw_expand},   {"concat", draw_concat},       {"pad", draw_pad},
-    {"gather", draw_gather},   {"cast", draw_cast},           {NULL, NULL},
+    {"reshape", draw_reshape}, {"transpose", draw_transpose},
+    {"slice", draw_slice},     {"expand", draw_expand},
+    {"concat", draw_concat},   {"pad", draw_pad},
+    {"gather", draw_gather},   {"cast", draw_cast},
+    {"squeeze", draw_squeeze}, {"unsqueeze", draw_unsqueeze},
+    {"tile", draw_tile},       {"split", draw_split},
+    {"shape", draw_shape},     {"size", draw_size},
+    {"range", draw_range},     {NULL, NULL},
 };
 
 const check_family check_data = {"data", ops};
