@@ -23,8 +23,8 @@ from microlith.ir import Graph
 FLOAT_TOLERANCE = 1e-5
 
 
-def interpreter(data: bytes, *, all_tensors: bool = False) -> Any:
-    """A LiteRT interpreter with its tensors allocated."""
+def interpreter(data: bytes, *, all_tensors: bool = False, allocate: bool = True) -> Any:
+    """A LiteRT interpreter, by default with its tensors allocated."""
     litert = pytest.importorskip("ai_edge_litert.interpreter", reason="ai-edge-litert is not installed")
     engine = litert.Interpreter(
         model_content=data,
@@ -32,7 +32,8 @@ def interpreter(data: bytes, *, all_tensors: bool = False) -> Any:
         num_threads=1,
         experimental_preserve_all_tensors=all_tensors,
     )
-    engine.allocate_tensors()
+    if allocate:
+        engine.allocate_tensors()
     return engine
 
 

@@ -25,6 +25,11 @@ def is_quantized(value: Value) -> bool:
     return value.quant is not None and value.dtype in _NARROW
 
 
+def _require_int8(value: Value) -> None:
+    """Reject of quantized tensors that are not int8 (or uint8, which is held as int8)."""
+    require(not is_quantized(value) or value.dtype is DType.s8, f"quantized {value.dtype.name} is not supported")
+
+
 # Functions of one tensor.
 
 
@@ -95,6 +100,7 @@ def softmax(node: TfliteNode) -> Value:
     rank = len(x.shape)
     require(rank >= 1, "the input is a scalar")
     if is_quantized(x):
+        _require_int8(x)
         y = node.output_quant()
         fixed = y is not None and y.scale[0] == np.float32(1 / 256) and y.zero_point[0] == -128
         require(fixed, "the output's scale is not 1/256 with the smallest zero point")
@@ -128,6 +134,7 @@ def _arithmetic(op: str, options: str | None, *, quantized: bool = True) -> Row:
         clamp = fused_clamp(node.options(options).FusedActivationFunction()) if options else NO_CLAMP
         a, b = node.value(0), node.value(1)
         require(quantized or not is_quantized(a), f"quantized {a.dtype.name} is not supported")
+        _require_int8(a)
         attrs: dict[str, Any] = dict(clamp)
         if op == "add" and a.dtype is DType.s8 and b.dtype is DType.s8 and _sum_rounds_down(node):
             attrs["rounding"] = TFLITE_DOWN
@@ -158,6 +165,7 @@ def _extreme(op: str) -> Row:
     def row(node: TfliteNode) -> Value:
         a, b = node.value(0), node.value(1)
         if is_quantized(a):
+            _require_int8(a)
             require(a.quant == b.quant == node.output_quant(), "operands and output have different scales")
         return node.add(op, [a, b], quant=node.output_quant())
 
@@ -212,6 +220,7 @@ def _reduction(op: str) -> Callable[[TfliteNode], Value]:
         keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
         x = node.value(0)
         require(op != "reduce_prod" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
+        _require_int8(x)
         axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
         attrs = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
         return node.add(op, [x], attrs, quant=node.output_quant())

@@ -177,7 +177,7 @@ def materialize_sum(node: Node, contract: str) -> Materialized:
 
 
 def _is_vector_sum(node: Node) -> bool:
-    """Whether LiteRT adds whole vectors of 16 elements: int8 of equal shapes. Those past them are rounded alike here."""
+    """Whether LiteRT adds whole vectors of 16 elements: int8 of equal shapes. Those past them round alike here."""
     a, b = node.input(0), node.input(1)
     return node.output.dtype is DType.s8 and a.shape == b.shape and (not a.type.is_static or a.type.count >= 16)
 

@@ -1,0 +1,95 @@
+"""Real TFLite models of many kinds: what converts equals LiteRT's built-in kernels, what does not says why.
+
+The models are not part of this repository: the tests look for ``models`` below the folder that the environment
+variable MICROLITH_SHARED names, else below ``../shared``. Integer outputs must be equal, floats within 1e-4 of the
+largest element.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from litert_rung import assert_close, interpreter, run_interpreter
+
+import microlith
+from microlith import modelfile
+from microlith.converter import convert
+from microlith.errors import UnsupportedError
+
+_ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("MICROLITH_SHARED", _ROOT.parent / "shared")) / "models"
+MODELS = sorted(
+    path.relative_to(FOLDER).as_posix()
+    for path in FOLDER.glob("*/*.tflite")
+    if path.with_name(f"{path.name}.ref.npz").exists()
+)
+"""Those with stored inputs; the MLPerf Tiny models have tests of their own."""
+
+_STATE = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
+UNSUPPORTED: dict[str, set[str]] = {
+    "audio-codec/lyra_soundstream_encoder.tflite": _STATE,
+    "audio-denoise/dtln_tflm_int8.tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM"},
+    "audio-keyword/keyword_scrambled_svdf_taps.tflite": {"QUANTIZE", "SOFTMAX", "SVDF"},
+    "audio-keyword/mww_alexa_v1.tflite": _STATE,
+    "audio-keyword/mww_okay_nabu_v2.tflite": _STATE,
+    "audio-other/yamnet_quant.tflite": {"COMPLEX_ABS", "RESHAPE", "RFFT2D"},
+    "audio-vad/mww_vad.tflite": _STATE,
+    "detection/ssd_mobilenet_v1_coco_uint8.tflite": {"TFLite_Detection_PostProcess"},
+    "int16x8/mobilenet_v1_025_224_int16x8.tflite": {"AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "SOFTMAX"},
+    "int16x8/seanet_conv10_i16.tflite": {"CONV_2D"},
+    "int16x8/seanet_conv13_i16.tflite": {"CONV_2D"},
+    "int16x8/seanet_leaky_relu0_i16.tflite": {"LEAKY_RELU"},
+    "rnn/gru_while_if.tflite": {"IF", "WHILE"},
+    "rnn/mnist_lstm_float.tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM"},
+    "rnn/mnist_lstm_int8.tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM"},
+    "segmentation/selfie_segmentation.tflite": {"Convolution2DTransposeBias"},
+}
+"""The operators that keep a model from being converted."""
+
+CHAOTIC = {"detection/yolox_nano_dynrange.tflite": 1.7}
+"""Activations quantized at run time make steps of last bits: LiteRT's own kernels differ by up to 1.6 here."""
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not MODELS, reason="the model collection is not there (MICROLITH_SHARED)"),
+]
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name in UNSUPPORTED])
+def test_unsupported(name: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        convert(FOLDER / name)
+    assert {item.op for item in caught.value.items} == UNSUPPORTED[name]
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in UNSUPPORTED])
+def test_equals_litert(name: str, tmp_path: Path) -> None:
+    path = FOLDER / name
+    with np.load(f"{path}.ref.npz") as arrays:
+        stored = {key: arrays[key] for key in arrays.files if key.startswith("c")}
+    engine = interpreter(path.read_bytes(), allocate=False)
+    details = engine.get_input_details()
+    cases = [[stored[f"c{k}_in{j}"] for j in range(len(details))] for k in range(2) if f"c{k}_in0" in stored]
+    cases = [case for case in cases if [x.shape for x in case] == [x.shape for x in cases[0]]]
+    sizes = {}
+    for detail, array in zip(details, cases[0], strict=True):
+        if tuple(detail["shape"]) != array.shape:
+            sizes[detail["name"]] = array.shape
+            engine.resize_tensor_input(detail["index"], array.shape)
+    engine.allocate_tensors()
+    graph = convert(path, inputs=sizes)
+    modelfile.save(graph, tmp_path / "model.lith")
+    model = microlith.load(tmp_path / "model.lith")
+    for arrays_in in cases:
+        expected = run_interpreter(engine, arrays_in)
+        feed = {value.name: array for value, array in zip(graph.inputs, arrays_in, strict=True)}
+        actual = model.run(feed)
+        for value, wanted in zip(graph.outputs, expected, strict=True):
+            result = np.asarray(actual[value.name])
+            if name in CHAOTIC:
+                assert float(np.abs(result - wanted).max()) < CHAOTIC[name]
+            else:
+                assert_close(result, wanted, value.name, 1e-4)
