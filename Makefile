@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
+MODELS ?=
+TARGETS ?= cortex-m4 cortex-m7 cortex-m33 cortex-m55 cortex-m0plus
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -15,12 +17,13 @@ LIBRARY_SOURCES := pyproject.toml $(shell find runtime nnacl_kernels \
 PIP_INSTALL := $(VENV)/bin/pip install --quiet
 EDITABLE := $(PIP_INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-full train lint format clean
+.PHONY: help demo test test-full bench-mcu train lint format clean
 
 help:
 	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
 	@echo "make test       the tests, without the slow ones"
 	@echo "make test-full  all tests (installs torch)"
+	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names)"
 	@echo "make train      train the model of the demo again (installs torch)"
 	@echo "make lint       style and types"
 	@echo "make format     put every file into the style"
@@ -34,6 +37,9 @@ test: $(VENV)/.system-test $(VENV)/.installed-test
 
 test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
 	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
+
+bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
+	$(VENV)/bin/python benchmarks/mcu/bench.py $(if $(MODELS),--models-dir $(MODELS)) $(addprefix --target ,$(TARGETS))
 
 train: $(VENV)/.installed-train
 	$(VENV)/bin/python examples/digits/train.py
