@@ -120,7 +120,7 @@ def _binary_reference(name: str) -> Callable[[Sequence[Array], Attrs], list[Arra
     return reference
 
 
-def _broadcast_pair(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def broadcast_pair(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Two shapes that broadcast."""
     full = sampling.shape(rng, high=6)
     shapes = [full, full]
@@ -154,7 +154,7 @@ def _quantized_attrs(rng: np.random.Generator, name: str) -> dict[str, Any]:
 
 def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
     def draw(rng: np.random.Generator) -> Sample:
-        a_shape, b_shape = _broadcast_pair(rng)
+        a_shape, b_shape = broadcast_pair(rng)
         kind = int(rng.integers(4))
         if name in _QUANTIZED_BINARY and kind in (0, 1):
             operands = [sampling.integers(rng, shape) for shape in (a_shape, b_shape)]
@@ -230,7 +230,7 @@ def _compare(name: str) -> OpDef:
         return [np.asarray(function(*inputs))]
 
     def samples(rng: np.random.Generator) -> Sample:
-        a_shape, b_shape = _broadcast_pair(rng)
+        a_shape, b_shape = broadcast_pair(rng)
         dtypes = (DType.b8,) if name.startswith("logical_") else _COMPARE_DTYPES
         if name in ("equal", "not_equal"):
             dtypes = (*dtypes, DType.b8)
@@ -253,7 +253,7 @@ def _reference_where(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
 
 
 def _sample_where(rng: np.random.Generator) -> Sample:
-    a_shape, b_shape = _broadcast_pair(rng)
+    a_shape, b_shape = broadcast_pair(rng)
     full = np.broadcast_shapes(a_shape, b_shape)
     condition = rng.integers(0, 2, full[sampling.size(rng, 0, len(full)) :]).astype(np.bool_)
     dtype = (np.float32, np.int8, np.int64)[int(rng.integers(3))]

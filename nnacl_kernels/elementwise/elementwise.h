@@ -16,6 +16,9 @@
  *   integer div and mod by 0 give 0. clamp_min and clamp_max apply to every f32 op of the family.
  * compare (a, b -> y b8, broadcasting): equal not_equal less less_equal greater greater_equal (f32 s8 u8 s32 s64; equal
  *   and not_equal also b8), logical_and logical_or logical_xor (b8; any byte but 0 is true).
+ * bitwise_and bitwise_or bitwise_xor bit_shift_left bit_shift_right (a, b -> y, broadcasting) and bitwise_not (unary):
+ *   all integers. A shift by as many places as there are bits, or by a negative number, leaves 0, or the sign when a
+ *   signed number goes to the right.
  * where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
  *
  * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):

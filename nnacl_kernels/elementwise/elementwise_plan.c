@@ -9,6 +9,7 @@
 #define U8 (1u << NNACL_U8)
 #define B8 (1u << NNACL_B8)
 #define INTEGERS (1u << NNACL_S32 | 1u << NNACL_S64)
+#define ALL_INTEGERS (S8 | U8 | INTEGERS | 1u << NNACL_S16 | 1u << NNACL_U16 | 1u << NNACL_U32 | 1u << NNACL_U64)
 
 #define LEAST_ELEMENTS_PER_PART 16384
 
@@ -152,6 +153,13 @@ static const char *resize_compare(void *params, const nnacl_tensor *in, int32_t 
     return broadcast(operands, 2, &out[0], NNACL_B8, &p->rank, p->dims, strides);
 }
 
+static const char *resize_bitwise(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                                  uint32_t types) {
+    const char *message = resize_compare(params, in, n_in, out, n_out, types);
+    NNACL_REQUIRE(!message, message);
+    return nnacl_shape_set(&out[0], in[0].dtype, out[0].rank, out[0].dims);
+}
+
 static int32_t compare_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_compare_params *p = params;
     (void)kernel;
@@ -204,6 +212,10 @@ static int32_t where_parts(const void *params, const nnacl_kernel *kernel) {
 #define COMPARE(op, types)                                                                                             \
     RESIZE(op, resize_compare, types)                                                                                  \
     OP(op, compare, NNACL_ALIAS_NONE)
+
+#define BITWISE(op)                                                                                                    \
+    RESIZE(op, resize_bitwise, ALL_INTEGERS)                                                                           \
+    OP(op, compare, NNACL_ALIAS_IN_PLACE)
 
 UNARY(relu, F32)
 UNARY(leaky_relu, F32)
@@ -275,4 +287,10 @@ COMPARE(greater_equal, F32 | S8 | U8 | INTEGERS)
 COMPARE(logical_and, B8)
 COMPARE(logical_or, B8)
 COMPARE(logical_xor, B8)
+BITWISE(bitwise_and)
+BITWISE(bitwise_or)
+BITWISE(bitwise_xor)
+BITWISE(bit_shift_left)
+BITWISE(bit_shift_right)
+UNARY(bitwise_not, ALL_INTEGERS)
 OP(where, where, NNACL_ALIAS_NONE)

@@ -91,6 +91,17 @@ static void draw_compare(check_case *c) {
     }
 }
 
+static void draw_bitwise(check_case *c) {
+    const int32_t types[2] = {c->dtype, c->dtype};
+    draw_operands(c, 2, types);
+    const size_t size = nnacl_dtype_size(c->dtype);
+    const int64_t count = nnacl_element_count(&c->in[1]);
+    for (int64_t i = 0; i < count; i++) { /* places that a shift can have, or not quite */
+        memset((char *)c->data[1] + (size_t)i * size, 0, size);
+        ((uint8_t *)c->data[1])[(size_t)i * size] = (uint8_t)check_int(c, 0, 70);
+    }
+}
+
 static void draw_where(check_case *c) {
     static const int32_t values[] = {NNACL_F32, NNACL_S8, NNACL_S16, NNACL_S32, NNACL_S64, NNACL_B8};
     const int32_t type = values[check_int(c, 0, 5)];
@@ -165,6 +176,12 @@ static const check_op ops[] = {
     {"logical_or", draw_compare},
     {"logical_xor", draw_compare},
     {"where", draw_where},
+    {"bitwise_and", draw_bitwise},
+    {"bitwise_or", draw_bitwise},
+    {"bitwise_xor", draw_bitwise},
+    {"bit_shift_left", draw_bitwise},
+    {"bit_shift_right", draw_bitwise},
+    {"bitwise_not", draw_unary},
     {NULL, NULL},
 };
 
