@@ -104,6 +104,23 @@ def _sample_matmul(rng: np.random.Generator) -> Sample:
     return Sample([*(sampling.floats(rng, shape) for shape in shapes), bias], {**flags, **sampling.clamp(rng)})
 
 
+def _infer_det(node: Node) -> list[TensorType]:
+    x = node.input(0)
+    require_dtype(node, x, DType.f32)
+    require(node, len(x.shape) >= 2, "x needs at least two dimensions")
+    require_equal(node, x.shape[-2], x.shape[-1], "the number of rows")
+    return [TensorType(DType.f32, x.shape[:-2])]
+
+
+def _reference_det(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
+    return [np.asarray(np.linalg.det(inputs[0].astype(np.float64)), np.float32)]
+
+
+def _sample_det(rng: np.random.Generator) -> Sample:
+    n = sampling.size(rng, 1, 5)
+    return Sample([sampling.floats(rng, (*sampling.shape(rng, sampling.size(rng, 0, 2), 4), n, n), -2.0, 2.0)], {})
+
+
 register(
     OpDef(
         name="dense",
@@ -125,5 +142,14 @@ register(
         attrs={"transpose_a": 0, "transpose_b": 0, **CLAMP_ATTRS},
         tolerance=Tolerance(1e-5, 1e-5),
         doc="Matrix product of two tensors over their last two dimensions, bias and a fused clamp.",
+    ),
+    OpDef(
+        name="det",
+        inputs=("x",),
+        infer=_infer_det,
+        reference=_reference_det,
+        samples=_sample_det,
+        tolerance=Tolerance(2e-5, 1e-5),
+        doc="The determinants of the matrices in the last two dimensions.",
     ),
 )

@@ -6,6 +6,8 @@
  *
  * matmul: y = a x b over the last two dimensions, leading dimensions broadcast (numpy rules); either operand may be
  * transposed in its last two. Inputs 0 a, 1 b, 2 bias [n] (optional, f32 only). f32, and s32 u32 s64 u64, which wrap.
+ *
+ * det: the determinants of x [..., n, n]. f32.
  */
 #ifndef NNACL_DENSE_H
 #define NNACL_DENSE_H
@@ -38,6 +40,11 @@ typedef struct nnacl_matmul_params {
     int32_t batch_dims[NNACL_MAX_RANK];
     int32_t a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
 } nnacl_matmul_params;
+
+typedef struct nnacl_det_params {
+    /* shapes, derived */
+    int32_t matrices, n;
+} nnacl_det_params;
 
 /* For kernels that read the rows of a as they lie. */
 bool nnacl_matmul_accepts_rows(const void *params);

@@ -1,5 +1,6 @@
 #include "common/panels.h"
 #include "common/plan_check.h"
+#include "common/shape.h"
 #include "dense/dense.h"
 #include "nnacl_kernels.h"
 
@@ -174,4 +175,35 @@ const nnacl_op nnacl_matmul_op = {
     .workspace = matmul_workspace,
     .parts = matmul_parts,
     .macs = matmul_macs,
+};
+
+static const char *det_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_det_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0];
+    NNACL_REQUIRE(x->dtype == NNACL_F32 && x->rank >= 2, "x must be f32 with at least two dimensions");
+    p->n = x->dims[x->rank - 1];
+    NNACL_REQUIRE(x->dims[x->rank - 2] == p->n, "the matrices are not square");
+    NNACL_REQUIRE(p->n >= 1 && p->n <= 16384, "the matrices are empty or too large");
+    message = nnacl_shape_set(&out[0], NNACL_F32, x->rank - 2, x->dims);
+    p->matrices = (int32_t)nnacl_element_count(&out[0]);
+    return message;
+}
+
+/* A copy of one matrix. */
+static size_t det_workspace(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_det_params *p = params;
+    (void)kernel;
+    return sizeof(float) * (size_t)p->n * (size_t)p->n;
+}
+
+const nnacl_op nnacl_det_op = {
+    .name = "det",
+    .params_name = "nnacl_det_params",
+    .header = "dense/dense.h",
+    .params_size = sizeof(nnacl_det_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = det_resize,
+    .workspace = det_workspace,
 };

@@ -76,6 +76,12 @@ static void draw_matmul(check_case *c) {
     }
 }
 
-static const check_op ops[] = {{"dense", draw_dense}, {"matmul", draw_matmul}, {NULL, NULL}};
+static void draw_det(check_case *c) {
+    const int32_t n = check_dim(c, 7, 32);
+    const int32_t dims[3] = {check_int(c, 1, 5), n, n};
+    check_input(c, NNACL_F32, 3, dims);
+}
+
+static const check_op ops[] = {{"dense", draw_dense}, {"matmul", draw_matmul}, {"det", draw_det}, {NULL, NULL}};
 
 const check_family check_dense = {"dense", ops};
