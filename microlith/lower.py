@@ -12,58 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import DType
-from .errors import ShapeError, Unsupported, UnsupportedError
-from .ir import Graph, Node, Quant, TensorType, Value
+from .binding import Binding, BoundNode, bind_graph
+from .errors import Unsupported, UnsupportedError
+from .ir import Graph, Node, Quant, TensorType
 from .nnacl_kernels import catalogue
-
-
-@dataclass(frozen=True)
-class BoundNode:
-    """A node with its parameter struct and the concrete types of its outputs."""
-
-    node: Node
-    params: bytes
-    output_types: tuple[TensorType, ...]
-
-
-def bind_params(
-    graph: Graph, sizes: Mapping[str, int] | None = None
-) -> tuple[list[BoundNode], dict[Value, TensorType]]:
-    """Parameter structs of all nodes and concrete types of all values.
-
-    ``sizes`` gives the symbols of dynamic dimensions; one that is missing counts as 1. Raises ShapeError naming the
-    node whose plan half refuses its inputs.
-    """
-    types: dict[Value, TensorType] = {}
-    for value in graph.inputs:
-        types[value] = _concrete(value.type, sizes or {})
-    bound: list[BoundNode] = []
-    for node in graph.nodes:
-        inputs: list[catalogue.Tensor | None] = []
-        for source in node.inputs:
-            if source is None:
-                inputs.append(None)
-                continue
-            type = types.setdefault(source, _concrete(source.type, sizes or {}))
-            inputs.append(catalogue.Tensor(type.dtype.value, type.static_shape, source.data))
-        try:
-            params, outputs = catalogue.make_params(node.op, node.attrs, inputs, len(node.outputs))
-        except catalogue.PlanError as error:
-            raise ShapeError(str(error), where=describe(node)) from error
-        output_types = tuple(TensorType(DType(tensor.dtype), tensor.shape) for tensor in outputs)
-        types.update(zip(node.outputs, output_types, strict=True))
-        bound.append(BoundNode(node, params, output_types))
-    return bound, types
-
-
-def describe(node: Node) -> str:
-    """How a node is named in messages."""
-    return f"{node.source} '{node.name}'" if node.source == node.op else f"{node.source} '{node.name}' ({node.op})"
-
-
-def _concrete(type: TensorType, sizes: Mapping[str, int]) -> TensorType:
-    return TensorType(type.dtype, tuple(dim if isinstance(dim, int) else sizes.get(dim, 1) for dim in type.shape))
 
 
 @dataclass(frozen=True)
@@ -147,20 +99,25 @@ def lower(
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
-    With ``runnable`` only kernels that this build can run are taken. Raises UnsupportedError with ALL nodes for which
-    there is no kernel, and ShapeError when shapes do not fit.
+    ``sizes`` gives the sizes of symbols. With ``runnable`` only kernels that this build can run are taken. Raises
+    UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on data, and
+    ShapeError when shapes do not fit or are not known.
     """
-    bound, types = bind_params(graph, sizes)
-    chosen = _choose_kernels(bound, types, isa, runnable)
+    binding = bind_graph(graph, sizes)
+    bound, types = binding.nodes, binding.types
+    chosen = _choose_kernels(binding, isa, runnable)
 
-    values = list(graph.values())
+    touched = {value for item in bound for value in (*item.node.inputs, *item.node.outputs)}
+    touched.update(graph.inputs, graph.outputs)
+    values = [value for value in graph.values() if value in touched]
     index_of = {value: index for index, value in enumerate(values)}
+    constants = {**binding.data, **{value: value.data for value in values if value.data is not None}}
     workspaces = [catalogue.workspace(kernel, item.params) for item, kernel in zip(bound, chosen, strict=True)]
     plan = catalogue.plan_memory(
         [
             catalogue.PlanTensor(
                 types[value].nbytes if value in types else value.type.nbytes,
-                catalogue.MEMORY_CONSTANT if value.is_constant else catalogue.MEMORY_ARENA,
+                catalogue.MEMORY_CONSTANT if value in constants else catalogue.MEMORY_ARENA,
             )
             for value in values
         ],
@@ -178,7 +135,7 @@ def lower(
         alignment,
     )
     tensors = tuple(
-        ProgramTensor(value.name, types.get(value, value.type), value.quant, value.data, plan.offsets[index])
+        ProgramTensor(value.name, types.get(value, value.type), value.quant, constants.get(value), plan.offsets[index])
         for index, value in enumerate(values)
     )
     calls = tuple(
@@ -197,24 +154,22 @@ def lower(
     )
 
 
-def _serves(kernel: catalogue.Kernel, item: BoundNode) -> bool:
+def _serves(kernel: catalogue.Kernel, item: BoundNode, binding: Binding) -> bool:
     """Whether every input that the kernel wants in its own layout is a constant, which can be brought into it."""
     return not any(
-        value is not None and value.data is None and catalogue.packed_size(kernel, item.params, index)
+        value is not None and value not in binding.data and catalogue.packed_size(kernel, item.params, index)
         for index, value in enumerate(item.node.inputs)
     )
 
 
-def _choose_kernels(
-    bound: Sequence[BoundNode], types: Mapping[Value, TensorType], isa: Sequence[str], runnable: bool
-) -> list[catalogue.Kernel]:
+def _choose_kernels(binding: Binding, isa: Sequence[str], runnable: bool) -> list[catalogue.Kernel]:
     chosen: list[catalogue.Kernel] = []
     missing: list[Unsupported] = []
-    for item in bound:
-        dtype = types[item.node.input(0)].dtype
+    for item in binding.nodes:
+        dtype = binding.types[item.node.input(0)].dtype
         allowed = list(isa)
         kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
-        while kernel is not None and not _serves(kernel, item):
+        while kernel is not None and not _serves(kernel, item, binding):
             allowed.remove(kernel.isa)
             kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
         if kernel is None:
@@ -237,7 +192,7 @@ def _call(
     tensors: Sequence[ProgramTensor],
 ) -> Call:
     node = item.node
-    arrays = [None if value is None else value.data for value in node.inputs]
+    arrays = [None if value is None else tensors[index_of[value]].data for value in node.inputs]
     packed = {}
     for index, array in enumerate(arrays):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:

@@ -30,6 +30,10 @@ class PlanError(ValueError):
     """The plan half of an op refused its attributes or inputs; the text says why."""
 
 
+class NeedsDataError(PlanError):
+    """The plan half lacks the values of an input that decides about shapes."""
+
+
 @dataclass(frozen=True)
 class Tensor:
     """What a plan half knows of a tensor: element type (a number), shape, and its values if it is a constant."""
@@ -57,6 +61,10 @@ class Op:
     header: str
     params_size: int
     alias: int
+    data_inputs: int
+    """Bit i: the values of input i decide about shapes."""
+    types_only: bool
+    """What the op computes follows from the types of its inputs alone."""
     pointer: Any
 
 
@@ -127,8 +135,15 @@ def ops() -> Mapping[str, Op]:
     table: dict[str, Op] = {}
     while (row := lib.nnacl_op_at(len(table))) != ffi.NULL:
         op = Op(
-            _text(row.name), _text(row.params_name), _text(row.header), row.params_size, row.alias, row
-        )  # fmt: skip
+            name=_text(row.name),
+            params_name=_text(row.params_name),
+            header=_text(row.header),
+            params_size=row.params_size,
+            alias=row.alias,
+            data_inputs=row.data_inputs,
+            types_only=bool(row.types_only),
+            pointer=row,
+        )
         table[op.name] = op
     return table
 
@@ -217,9 +232,21 @@ def make_params(
 ) -> tuple[bytes, list[Tensor]]:
     """The parameter struct of an op for given attributes and inputs, and the output tensors that follow.
 
-    Raises PlanError when the op refuses them and KeyError for an attribute that is not a field.
+    Raises PlanError when the op refuses them (NeedsDataError when it lacks the values of an input), and KeyError for an
+    attribute that is not a field.
     """
-    ffi, _lib = _library()
+    return _resized(ops()[op], _filled(op, attrs), inputs, n_outputs)
+
+
+def raw_params(op: str, attrs: Mapping[str, Any]) -> bytes:
+    """The parameter struct of an op whose shapes are not known: the derived fields are zero."""
+    ffi, _ = _library()
+    return bytes(ffi.buffer(_filled(op, attrs), ops()[op].params_size))
+
+
+def _filled(op: str, attrs: Mapping[str, Any]) -> Any:
+    """A new parameter struct with its attributes set."""
+    ffi, _ = _library()
     row = ops()[op]
     params = ffi.new(f"{row.params_name} *")
     known = {field.name: field for field in fields(op)}
@@ -233,7 +260,7 @@ def make_params(
         array = getattr(params, name)
         for index, item in enumerate(value):
             array[index] = _scalar(field, item)
-    return _resized(row, params, inputs, n_outputs)
+    return params
 
 
 def resize_params(
@@ -248,13 +275,15 @@ def resize_params(
 
 
 def _resized(row: Op, params: Any, inputs: Sequence[Tensor | None], n_outputs: int) -> tuple[bytes, list[Tensor]]:
-    ffi, _ = _library()
+    ffi, lib = _library()
     keep: list[Any] = []
     c_inputs = ffi.new("nnacl_tensor[]", max(1, len(inputs)))
     for index, tensor in enumerate(inputs):
         _fill(c_inputs[index], tensor, keep)
     c_outputs = ffi.new("nnacl_tensor[]", max(1, n_outputs))
     message = row.pointer.resize(params, c_inputs, len(inputs), c_outputs, n_outputs)
+    if message == lib.nnacl_needs_data:
+        raise NeedsDataError(_text(message))
     if message != ffi.NULL:
         raise PlanError(_text(message))
     outputs = [

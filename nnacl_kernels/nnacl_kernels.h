@@ -62,6 +62,9 @@ typedef struct nnacl_op {
     /* Bit i: resize() reads the values of input i if it is present, and returns NNACL_NEEDS_DATA as long as its data is
      * NULL. An op whose output sizes depend on what it computes from (nonzero) lists that input too, and counts. */
     uint64_t data_inputs;
+
+    /* 1: what the op computes follows from the types of its inputs alone (shape, size). */
+    int32_t types_only;
 } nnacl_op;
 
 struct nnacl_kernel {

@@ -36,6 +36,7 @@ def command(
 ) -> None:
     """Convert an ONNX or TFLite model into a .lith file."""
     from microlith import modelfile
+    from microlith.binding import is_open
     from microlith.errors import InputError
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
@@ -50,15 +51,16 @@ def command(
     graph = convert_with_progress(model, parse_shapes(shapes), observer=observe)
     path = output or model.with_suffix(".lith")
     size = modelfile.save(graph, path)
-    program = lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
+    program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
+    constant_bytes = sum(value.type.nbytes for value in graph.constants())
     report = {
         "output": str(path),
         "file_bytes": size,
         "nodes": len(graph.nodes),
-        "macs": program.macs,
-        "constant_bytes": program.constant_bytes,
-        "arena_bytes": program.arena_size,
-        "arena_lower_bound": program.arena_lower_bound,
+        "macs": None if program is None else program.macs,
+        "constant_bytes": constant_bytes if program is None else program.constant_bytes,
+        "arena_bytes": None if program is None else program.arena_size,
+        "arena_lower_bound": None if program is None else program.arena_lower_bound,
         "contract": graph.contract,
         "passes": steps,
     }
@@ -72,8 +74,13 @@ def command(
                 str(step["pass"]), "yes" if step["changed"] else "", f"{step['nodes_before']} -> {step['nodes_after']}"
             )
         console.print(table)
+    costs = "sizes are known at run time only"
+    if program is not None:
+        costs = (
+            f"{count_text(program.macs)} MACs, arena {bytes_text(program.arena_size)} "
+            f"(lower bound {bytes_text(program.arena_lower_bound)})"
+        )
     console.print(
-        f"[bold]{path}[/bold]: {len(graph.nodes)} nodes, {count_text(program.macs)} MACs, {bytes_text(size)}, "
-        f"arena {bytes_text(program.arena_size)} (lower bound {bytes_text(program.arena_lower_bound)})",
+        f"[bold]{path}[/bold]: {len(graph.nodes)} nodes, {bytes_text(size)}, {costs}",
         highlight=False,
     )

@@ -20,7 +20,7 @@ def command(
     as_json: JsonOption = False,
 ) -> None:
     """Show what is in a model: inputs, outputs, layers, sizes. Other formats than .lith are converted in memory."""
-    from microlith.lower import bind_params, describe
+    from microlith.binding import describe, is_open, stored_params
     from microlith.nnacl_kernels import catalogue
     from microlith.text import to_text
 
@@ -28,19 +28,19 @@ def command(
     if as_text:
         typer.echo(to_text(graph), nl=False)
         return
-    bound, types = bind_params(graph)
+    macs_known = not is_open(graph)
     layers: list[dict[str, Any]] = []
-    for index, item in enumerate(bound):
-        constants = [value for value in item.node.inputs if value is not None and value.is_constant]
+    for index, (node, params) in enumerate(zip(graph.nodes, stored_params(graph), strict=True)):
+        constants = [value for value in node.inputs if value is not None and value.is_constant]
         layers.append(
             {
                 "index": index,
-                "op": item.node.op,
-                "name": item.node.name,
-                "source": item.node.source,
-                "inputs": [str(types.get(value, value.type)) for value in item.node.inputs if value is not None],
-                "outputs": [str(value.type) for value in item.node.outputs],
-                "macs": catalogue.macs(item.node.op, item.params),
+                "op": node.op,
+                "name": node.name,
+                "source": node.source,
+                "inputs": [str(value.type) for value in node.inputs if value is not None],
+                "outputs": [str(value.type) for value in node.outputs],
+                "macs": catalogue.macs(node.op, params) if macs_known else 0,
                 "constant_bytes": sum(value.type.nbytes for value in constants),
             }
         )
@@ -85,10 +85,10 @@ def command(
             table.add_row(kind[:-1], row["name"], f"{row['dtype']}[{shape}]", scale, zero)
     console.print(table)
     table = Table("#", "op", "name", "output", "MACs", "constants")
-    for layer, item in zip(layers, bound, strict=True):
+    for layer, node in zip(layers, graph.nodes, strict=True):
         macs = count_text(layer["macs"]) if layer["macs"] else ""
         size = bytes_text(layer["constant_bytes"]) if layer["constant_bytes"] else ""
         table.add_row(
-            str(layer["index"]), layer["op"], describe(item.node), " ".join(layer["outputs"]), macs, size
+            str(layer["index"]), layer["op"], describe(node), " ".join(layer["outputs"]), macs, size
         )  # fmt: skip
     console.print(table)

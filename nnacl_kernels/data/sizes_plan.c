@@ -264,7 +264,7 @@ static const char *range_resize(void *params, const nnacl_tensor *in, int32_t n_
     return nnacl_shape_set(&out[0], dtype, 1, &p->count);
 }
 
-#define SIZES_OP(op, share, split, values)                                                                             \
+#define SIZES_OP(op, share, split, values, only_types)                                                                 \
     const nnacl_op nnacl_##op##_op = {                                                                                 \
         .name = #op,                                                                                                   \
         .params_name = "nnacl_" #op "_params",                                                                         \
@@ -274,12 +274,13 @@ static const char *range_resize(void *params, const nnacl_tensor *in, int32_t n_
         .resize = op##_resize,                                                                                         \
         .parts = split,                                                                                                \
         .data_inputs = values,                                                                                         \
+        .types_only = only_types,                                                                                      \
     };
 
-SIZES_OP(squeeze, NNACL_ALIAS_VIEW, NULL, 1 << 1)
-SIZES_OP(unsqueeze, NNACL_ALIAS_VIEW, NULL, 1 << 1)
-SIZES_OP(tile, NNACL_ALIAS_NONE, tile_parts, 1 << 1)
-SIZES_OP(split, NNACL_ALIAS_NONE, split_parts, 1 << 1)
-SIZES_OP(shape, NNACL_ALIAS_NONE, NULL, 0)
-SIZES_OP(size, NNACL_ALIAS_NONE, NULL, 0)
-SIZES_OP(range, NNACL_ALIAS_NONE, NULL, 1 << 0 | 1 << 1 | 1 << 2)
+SIZES_OP(squeeze, NNACL_ALIAS_VIEW, NULL, 1 << 1, 0)
+SIZES_OP(unsqueeze, NNACL_ALIAS_VIEW, NULL, 1 << 1, 0)
+SIZES_OP(tile, NNACL_ALIAS_NONE, tile_parts, 1 << 1, 0)
+SIZES_OP(split, NNACL_ALIAS_NONE, split_parts, 1 << 1, 0)
+SIZES_OP(shape, NNACL_ALIAS_NONE, NULL, 0, 1)
+SIZES_OP(size, NNACL_ALIAS_NONE, NULL, 0, 1)
+SIZES_OP(range, NNACL_ALIAS_NONE, NULL, 1 << 0 | 1 << 1 | 1 << 2, 0)

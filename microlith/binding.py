@@ -1,0 +1,180 @@
+"""Parameter structs and concrete types of a graph, as the plan halves derive them.
+
+What decides about shapes is known in three ways. Constants are. What a model computes from shapes and constants alone
+(``Shape``, ``Gather``, ``Concat`` in front of a ``Reshape``) is known as soon as the shapes of the inputs are: such
+values are called early. The rest is known only while the model runs, node by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import ops
+from .dtypes import DType
+from .errors import ShapeError, Unsupported, UnsupportedError
+from .ir import Graph, Node, TensorType, Value
+from .nnacl_kernels import catalogue
+
+
+@dataclass(frozen=True)
+class BoundNode:
+    """A node with its parameter struct and the concrete types of its outputs."""
+
+    node: Node
+    params: bytes
+    output_types: tuple[TensorType, ...]
+
+
+@dataclass
+class Binding:
+    """A graph for certain sizes."""
+
+    nodes: list[BoundNode] = field(default_factory=list)
+    """In order, without those whose results are early."""
+    types: dict[Value, TensorType] = field(default_factory=dict)
+    """Of every value that a node reads or makes, and of the inputs."""
+    data: dict[Value, np.ndarray] = field(default_factory=dict)
+    """Constants and early values."""
+
+
+def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
+    """Binds a graph whose symbols have the sizes ``sizes``.
+
+    Raises ShapeError for a symbol without size and when a plan half refuses its inputs, and UnsupportedError with all
+    nodes whose result has a shape that depends on data.
+    """
+    _require_sizes(graph, sizes or {})
+    binding = Binding()
+    for value in graph.inputs:
+        binding.types[value] = _concrete(value.type, sizes or {})
+    early = early_values(graph)
+    waiting: list[Unsupported] = []
+    for node in graph.nodes:
+        for source in node.inputs:
+            if source is not None and source.data is not None:
+                binding.types[source], binding.data[source] = source.type, source.data
+        if any(source is not None and source not in binding.types for source in node.inputs):
+            continue  # behind a node that waits
+        inputs = [
+            None if source is None else _tensor(binding.types[source], binding.data.get(source))
+            for source in node.inputs
+        ]
+        try:
+            params, outputs = catalogue.make_params(node.op, node.attrs, inputs, len(node.outputs))
+        except catalogue.NeedsDataError:
+            waiting.append(Unsupported(node.name, node.source, *_why(node)))
+            continue
+        except catalogue.PlanError as error:
+            raise ShapeError(str(error), where=describe(node)) from error
+        types = tuple(TensorType(DType(tensor.dtype), tensor.shape) for tensor in outputs)
+        binding.types.update(zip(node.outputs, types, strict=True))
+        if all(output in early for output in node.outputs):
+            binding.data.update(zip(node.outputs, _computed(node, types, binding), strict=True))
+        else:
+            binding.nodes.append(BoundNode(node, params, types))
+    if waiting:
+        raise UnsupportedError(waiting)
+    return binding
+
+
+def _require_sizes(graph: Graph, sizes: Mapping[str, int]) -> None:
+    for value in graph.inputs:
+        missing = [dim for dim in value.shape if isinstance(dim, str) and dim not in sizes]
+        if missing:
+            raise ShapeError(
+                f"dimension '{missing[0]}' of input '{value.name}' {value.type} has no size",
+                hint="give its shape at conversion, e.g. "
+                f"--input {value.name}:{','.join(str(dim) if isinstance(dim, int) else '1' for dim in value.shape)}",
+            )
+
+
+def _why(node: Node) -> tuple[str, str]:
+    """Reason and hint for a node whose result has a shape that depends on data."""
+    names = ", ".join(f"'{value.name}'" for value in ops.get(node.op).data_of(node))
+    return (
+        f"the shape of its result depends on the values of {names}, which are known only at run time",
+        "use the runtime, or give these inputs of the model as constants (--constant NAME=FILE.npy)",
+    )
+
+
+def early_values(graph: Graph) -> set[Value]:
+    """Values that are computed before a run, because the shape of another one depends on them."""
+    known: set[Value] = set()
+    for node in graph.nodes:
+        sources = [value for value in node.inputs if value is not None]
+        if catalogue.ops()[node.op].types_only or all(value.is_constant or value in known for value in sources):
+            known.update(node.outputs)
+    wanted: set[Value] = set()
+    for node in reversed(graph.nodes):
+        wanted.update(value for value in ops.get(node.op).data_of(node) if value in known)
+        if any(output in wanted for output in node.outputs) and not catalogue.ops()[node.op].types_only:
+            wanted.update(value for value in node.inputs if value is not None and not value.is_constant)
+    return {output for node in graph.nodes if any(o in wanted for o in node.outputs) for output in node.outputs}
+
+
+def is_data_dependent(graph: Graph) -> bool:
+    """Whether some shape of a graph is known only after a part of it has run."""
+    early = early_values(graph)
+    return any(value not in early for node in graph.nodes for value in ops.get(node.op).data_of(node))
+
+
+def is_open(graph: Graph) -> bool:
+    """Whether some shape of a graph is known at run time only."""
+    return any(not value.type.is_static for value in graph.inputs) or is_data_dependent(graph)
+
+
+def stored_params(graph: Graph) -> list[bytes]:
+    """The parameter struct of each node as a file holds it: derived fields where all shapes are known, else zeros.
+
+    Raises ShapeError naming the node whose plan half refuses its inputs.
+    """
+    return [_stored(node) for node in graph.nodes]
+
+
+def _stored(node: Node) -> bytes:
+    sources = [value for value in node.inputs if value is not None]
+    is_open = any(not value.type.is_static for value in (*sources, *node.outputs)) or ops.get(node.op).data_of(node)
+    try:
+        if is_open:
+            return catalogue.raw_params(node.op, node.attrs)
+        inputs = [None if value is None else _tensor(value.type, value.data) for value in node.inputs]
+        params, outputs = catalogue.make_params(node.op, node.attrs, inputs, len(node.outputs))
+    except catalogue.PlanError as error:
+        raise ShapeError(str(error), where=describe(node)) from error
+    for value, tensor in zip(node.outputs, outputs, strict=True):
+        if (value.dtype.value, value.shape) != (tensor.dtype, tensor.shape):
+            type = TensorType(DType(tensor.dtype), tensor.shape)
+            raise ShapeError(f"'{value.name}' is {value.type}, its node makes {type}", where=describe(node))
+    return params
+
+
+def _tensor(type: TensorType, data: np.ndarray | None) -> catalogue.Tensor:
+    return catalogue.Tensor(type.dtype.value, type.static_shape, data)
+
+
+def _computed(node: Node, types: tuple[TensorType, ...], binding: Binding) -> list[np.ndarray]:
+    """The outputs of a node whose inputs are all known; of an input that only gives its shape, zeros will do."""
+    arrays = []
+    for value in node.inputs:
+        data = None if value is None else binding.data.get(value)
+        if value is not None and data is None:
+            type = binding.types[value]
+            data = np.broadcast_to(np.zeros((), type.dtype.numpy), type.static_shape)
+        arrays.append(data)
+    results = ops.get(node.op).reference(arrays, node.attrs)
+    return [
+        np.ascontiguousarray(np.asarray(result, type.dtype.numpy)).reshape(type.static_shape)
+        for result, type in zip(results, types, strict=True)
+    ]
+
+
+def describe(node: Node) -> str:
+    """How a node is named in messages."""
+    return f"{node.source} '{node.name}'" if node.source == node.op else f"{node.source} '{node.name}' ({node.op})"
+
+
+def _concrete(type: TensorType, sizes: Mapping[str, int]) -> TensorType:
+    return TensorType(type.dtype, tuple(dim if isinstance(dim, int) else sizes[dim] for dim in type.shape))
