@@ -14,7 +14,7 @@ import numpy as np
 
 from .binding import Binding, BoundNode, bind_graph
 from .errors import Unsupported, UnsupportedError
-from .ir import Graph, Node, Quant, TensorType
+from .ir import Graph, Node, Quant, TensorType, Value
 from .nnacl_kernels import catalogue
 
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from . import model_generated as fb
 from . import ops, version
+from .binding import stored_params
 from .dtypes import DType
 from .errors import MicrolithError, ModelFormatError, ShapeError
 from .files import write_atomically
 from .ir import Dim, Graph, Node, Quant, TensorType, Value
-from .binding import stored_params
 from .nnacl_kernels import catalogue
 from .numerics import CONTRACTS
 

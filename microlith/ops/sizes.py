@@ -1,4 +1,4 @@
-"""Ops around sizes: shapes read, dimensions of 1 moved, repeating, dividing; meaning in ``nnacl_kernels/data/data.h``."""
+"""Ops around sizes: shapes read, dimensions of 1 moved, repeating, dividing; see ``nnacl_kernels/data/data.h``."""
 
 from __future__ import annotations
 
