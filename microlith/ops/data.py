@@ -270,11 +270,32 @@ def _reference_cast(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
 
 
 def _sample_cast(rng: np.random.Generator) -> Sample:
-    dtypes = [DType.f32, DType.s8, DType.u8, DType.s32, DType.s64, DType.b8]
+    dtypes = list(DType)
     source, target = (dtypes[int(rng.integers(len(dtypes)))] for _ in range(2))
     span = 300.0 if rng.integers(2) else 3.0
     x = cast_array(sampling.floats(rng, sampling.shape(rng), -span, span), source.numpy)
     return Sample([x], {"to": target.value})
+
+
+# bitcast
+
+
+def _infer_bitcast(node: Node) -> list[TensorType]:
+    x, target = node.input(0), DType(node.attrs["to"])
+    require(node, target.size == x.dtype.size, f"{x.dtype.name} and {target.name} differ in size")
+    require(node, target is not DType.b8 or x.dtype is DType.b8, "not all bytes are booleans")
+    return [TensorType(target, x.shape)]
+
+
+def _reference_bitcast(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    return [np.ascontiguousarray(inputs[0]).view(DType(attrs["to"]).numpy).reshape(inputs[0].shape)]
+
+
+def _sample_bitcast(rng: np.random.Generator) -> Sample:
+    groups = [(DType.f32, DType.s32, DType.u32), (DType.s8, DType.u8), (DType.s64, DType.u64), (DType.s16, DType.u16)]
+    group = groups[int(rng.integers(len(groups)))]
+    source, target = (group[int(rng.integers(len(group)))] for _ in range(2))
+    return Sample([sampling.floats(rng, sampling.shape(rng), 0.0, 99.0).astype(source.numpy)], {"to": target.value})
 
 
 def moving_op(
@@ -363,6 +384,15 @@ register(
         _sample_cast,
         {"to": REQUIRED},
         "x as another element type.",
+        quant=None,
+    ),
+    moving_op(
+        "bitcast",
+        _infer_bitcast,
+        _reference_bitcast,
+        _sample_bitcast,
+        {"to": REQUIRED},
+        "The bytes of x as elements of another type of the same size.",
         quant=None,
     ),
 )

@@ -25,21 +25,29 @@ _POWER_TOLERANCE = Tolerance(2e-6, 1e-6)
 def _divide(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return np.divide(a, b)
-    safe = np.where(b == 0, 1, b)
-    quotient = np.abs(a) // np.abs(safe)
-    return np.where(b == 0, 0, np.where((a < 0) != (safe < 0), -quotient, quotient))
+    safe = np.where(b == 0, b.dtype.type(1), b)
+    quotient = a // safe
+    return np.where(b == 0, 0, np.where((a < 0) != (safe < 0), quotient + (quotient * safe != a), quotient))
 
 
 def _modulo(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return np.mod(a, b)
-    return np.where(b == 0, 0, np.mod(a, np.where(b == 0, 1, b)))
+    return np.where(b == 0, 0, np.mod(a, np.where(b == 0, b.dtype.type(1), b)))
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        return np.fmod(a, b)
+    return np.where(b == 0, 0, np.fmod(a, np.where(b == 0, b.dtype.type(1), b)))
 
 
 def _power(a: Array, b: Array) -> Array:
     if a.dtype.kind == "f":
         return np.power(a.astype(np.float64), b.astype(np.float64))
-    return np.trunc(np.power(a.astype(np.float64), b.astype(np.float64)))
+    # The whole part of a negative power: of 1 and -1 only something remains.
+    negative = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    return np.where(b < 0, negative, np.power(a, np.maximum(b, 0)))
 
 
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
@@ -51,6 +59,7 @@ _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "min": np.minimum,
     "pow": _power,
     "mod": _modulo,
+    "fmod": _remainder,
     "squared_difference": lambda a, b: np.square(a - b),
     "prelu": lambda a, b: np.where(a > 0, a, a * b),
 }
@@ -63,7 +72,8 @@ _INTEGER_ATTRS: dict[str, Any] = {
     "rounding": 0,
 }
 _QUANTIZED_BINARY = ("add", "sub", "mul", "prelu")
-_INTEGER_BINARY = ("add", "sub", "mul", "div", "mod", "max", "min", "squared_difference")
+_INTEGER_BINARY = ("add", "sub", "mul", "div", "mod", "fmod", "max", "min", "squared_difference", "pow")
+_SIGNED_BINARY = ("squared_difference", "pow")
 
 
 def _infer_binary(node: Node) -> list[TensorType]:
@@ -162,11 +172,12 @@ def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
         if name in ("max", "min") and kind == 1:
             return Sample([sampling.integers(rng, shape) for shape in (a_shape, b_shape)], {})
         if name in _INTEGER_BINARY and kind == 2:
-            dtype = np.int32 if rng.integers(2) else np.int64
-            return Sample([rng.integers(-1000, 1000, shape, dtype=dtype) for shape in (a_shape, b_shape)], {})
+            dtype = (np.int32, np.int64, np.uint64)[int(rng.integers(2 if name in _SIGNED_BINARY else 3))]
+            least = 0 if dtype is np.uint64 else -1000
+            return Sample([rng.integers(least, 1000, shape).astype(dtype) for shape in (a_shape, b_shape)], {})
         low = 0.1 if name == "pow" else -4.0
         a, b = sampling.floats(rng, a_shape, low), sampling.floats(rng, b_shape)
-        if name in ("div", "mod"):
+        if name in ("div", "mod", "fmod"):
             b = (np.where(b < 0, -0.25, 0.25) + b).astype(np.float32)
         return Sample([a, b], sampling.clamp(rng))
 
@@ -177,6 +188,7 @@ _BINARY_DOC = {
     "pow": "a to the power of b.",
     "squared_difference": "(a - b)^2.",
     "mod": "The remainder of a / b with the sign of b; integers by 0 give 0.",
+    "fmod": "The remainder of a / b with the sign of a; integers by 0 give 0.",
     "prelu": "a where it is positive, else a * b.",
 }
 
@@ -208,7 +220,7 @@ _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
 }
-_COMPARE_DTYPES = (DType.f32, DType.s8, DType.u8, DType.s32, DType.s64)
+_COMPARE_DTYPES = (DType.f32, DType.s8, DType.u8, DType.s32, DType.s64, DType.u64)
 
 
 def _infer_compare(node: Node) -> list[TensorType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,10 +33,10 @@ def mask_of(axes: Sequence[int], rank: int) -> int:
 
 _DTYPES = {
     "reduce_mean": (DType.f32, DType.f64, DType.s8, DType.s16),
-    "reduce_sum": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64),
-    "reduce_max": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64),
-    "reduce_min": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64),
-    "reduce_prod": (DType.f32, DType.f64, DType.s32, DType.s64),
+    "reduce_sum": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
+    "reduce_max": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
+    "reduce_min": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
+    "reduce_prod": (DType.f32, DType.f64, DType.s32, DType.s64, DType.u64),
 }
 """Element types that each op is defined for."""
 
@@ -94,6 +95,14 @@ _REQUANTIZED = ("reduce_mean", "reduce_sum")
 """Ops whose s8 result has a scale of its own."""
 
 
+def _start(name: str, dtype: np.dtype) -> dict[str, Any]:
+    """What a maximum or minimum of no elements is."""
+    if dtype.kind == "f":
+        return {"initial": -np.inf if name == "reduce_max" else np.inf}
+    info = np.iinfo(dtype)
+    return {"initial": info.min if name == "reduce_max" else info.max}
+
+
 def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
     def reference(inputs: Sequence[Any], attrs: Attrs) -> list[np.ndarray]:
         x, given = (*inputs, None)[:2]
@@ -109,8 +118,10 @@ def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
                 y = numerics.requantize(total, attrs["mult"], attrs["shift"], attrs["rounding"])
             return [np.asarray(np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"])).astype(x.dtype)]
         wide = x.astype(np.float64) if x.dtype.kind == "f" else x
-        with np.errstate(over="ignore"):
-            return [np.asarray(_REDUCERS[name](wide, axis=axes, keepdims=keep)).astype(x.dtype)]
+        initial = _start(name, x.dtype) if name in ("reduce_max", "reduce_min") else {}
+        with np.errstate(over="ignore", invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return [np.asarray(_REDUCERS[name](wide, axis=axes, keepdims=keep, **initial)).astype(x.dtype)]
 
     return reference
 
@@ -132,8 +143,8 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
         if name in ("reduce_max", "reduce_min") and rng.integers(3) == 0:
             return Sample([sampling.integers(rng, shape)], attrs)
         if name != "reduce_mean" and rng.integers(3) == 0:
-            dtype = np.int32 if rng.integers(2) else np.int64
-            return Sample([rng.integers(-9, 9, shape, dtype=dtype)], attrs)
+            dtype = (np.int32, np.int64, np.uint64)[int(rng.integers(3))]
+            return Sample([rng.integers(-9, 9, shape).astype(dtype)], attrs)
         if name in _REQUANTIZED and rng.integers(2):
             count = int(np.prod([shape[axis] for axis in axes_of(mask, len(shape))]))
             factor = 2.0 ** rng.uniform(-1, 1) / count
@@ -162,7 +173,7 @@ _ATTRS: dict[str, Any] = {
 
 def _infer_arg(node: Node) -> list[TensorType]:
     x, attrs = node.input(0), node.attrs
-    require_dtype(node, x, DType.f32, DType.s8, DType.u8, DType.s32)
+    require_dtype(node, x, DType.f32, DType.s8, DType.u8, DType.s32, DType.s64, DType.u64)
     require(node, attrs["to"] in (DType.s32.value, DType.s64.value), "positions are s32 or s64")
     require(node, 0 <= attrs["axis"] < len(x.shape), f"axis {attrs['axis']} is out of range for rank {len(x.shape)}")
     kept: tuple[Dim, ...] = (1,) if attrs["keep_dims"] else ()
@@ -184,7 +195,7 @@ def _arg(name: str) -> OpDef:
 
     def samples(rng: np.random.Generator) -> Sample:
         shape = sampling.shape(rng)
-        dtype = (np.float32, np.int8, np.uint8, np.int32)[int(rng.integers(4))]
+        dtype = (np.float32, np.int8, np.uint8, np.int32, np.int64, np.uint64)[int(rng.integers(6))]
         attrs = {"axis": int(rng.integers(len(shape))), "keep_dims": int(rng.integers(2))}
         attrs |= {"select_last": int(rng.integers(2)), "to": DType.s32.value if rng.integers(2) else DType.s64.value}
         return Sample([rng.integers(0, 4, shape).astype(dtype)], attrs)

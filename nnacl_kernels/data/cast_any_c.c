@@ -81,6 +81,7 @@ static void load_integers(int64_t *wide, const void *x, int32_t first, int32_t n
     case NNACL_U32:
         LOAD(uint32_t);
     default:
+        /* The bits of u64 as well. */
         LOAD(int64_t);
     }
 }
@@ -96,6 +97,25 @@ static void load_floats(double *wide, const void *x, int32_t first, int32_t n, i
         LOAD(float);
     default:
         LOAD(double);
+    }
+}
+
+/* Floats of unsigned numbers that s64 does not hold. */
+#define STORE_UNSIGNED(type, value)                                                                                    \
+    for (int32_t i = 0; i < n; i++) {                                                                                  \
+        const uint64_t v = (uint64_t)wide[i];                                                                          \
+        ((type *)y)[first + i] = value;                                                                                \
+    }                                                                                                                  \
+    break
+
+static void store_unsigned(void *y, const int64_t *wide, int32_t first, int32_t n, int32_t dtype) {
+    switch (dtype) {
+    case NNACL_F16:
+        STORE_UNSIGNED(uint16_t, float_to_half((float)v));
+    case NNACL_F32:
+        STORE_UNSIGNED(float, (float)v);
+    default:
+        STORE_UNSIGNED(double, (double)v);
     }
 }
 
@@ -177,6 +197,8 @@ static void store_floats(void *y, const double *wide, int32_t first, int32_t n, 
         STORE_SATURATED(uint32_t, 0, UINT32_MAX);
     case NNACL_S64:
         STORE_SATURATED(int64_t, INT64_MIN, INT64_MAX);
+    case NNACL_U64:
+        STORE_SATURATED(uint64_t, 0, UINT64_MAX);
     case NNACL_B8:
         for (int32_t i = 0; i < n; i++) {
             ((uint8_t *)y)[first + i] = wide[i] != 0.0;
@@ -208,7 +230,11 @@ void nnacl_cast_any_c(const nnacl_ctx *ctx, const void *params, const void *cons
         } else {
             int64_t wide[CHUNK];
             load_integers(wide, in[0], first, n, p->from);
-            store_integers(out[0], wide, first, n, p->to);
+            if (p->from == NNACL_U64 && is_float(p->to)) {
+                store_unsigned(out[0], wide, first, n, p->to);
+            } else {
+                store_integers(out[0], wide, first, n, p->to);
+            }
         }
     }
 }

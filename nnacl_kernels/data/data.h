@@ -5,20 +5,24 @@
  *   serves flatten and identity.
  * transpose: y.dims[i] = x.dims[perm[i]].
  * concat: up to NNACL_MAX_INPUTS inputs along axis.
- * slice: y = x[start : start + size * step : step] per dimension, step may be negative; starts are in range. Inputs 0
- * x, [1 starts, 2 ends, 3 axes, 4 steps], which count and clamp as in NumPy and ONNX. expand: broadcasts x to shape
- * (numpy rules). Inputs 0 x, [1 shape]. pad: mode 0 constant (value input 1, one element, optional: zero bytes), 1
- * reflect (the border is not repeated), 2 edge, 3 symmetric (the border is repeated), 4 wrap (around to the other end).
- * Inputs [2 pads, 3 axes]: all amounts before, then all after, of some axes or of all. gather: inputs 0 x, 1 indices
- * (s32 or s64), along axis; negative indices count from the end; an index out of range is clamped. cast: element type
- * to `to`; any but u64. Float to integer truncates and saturates, NaN becomes 0; integer to narrower integer wraps; to
- * b8: x != 0; to floats: rounds to nearest even. squeeze and unsqueeze (views): take out, or put in, the dimensions of
- * size 1 whose bit of `axes` is set; for unsqueeze these count in y. Inputs 0 x, [1 axes]. tile: y is x repeats[i]
- * times along dimension i. Inputs 0 x, [1 repeats]. split: outputs 0 .. n_sizes - 1 are the pieces of x along axis, of
- * sizes[i]. Where all of these are -1 the pieces are equal, but for the last ones, which may be smaller or empty.
- * Inputs 0 x, [1 sizes]. shape: the dimensions start .. end - 1 of x, clamped as in a slice of step 1, as a vector of
- * type `to` (s32 or s64). size: the number of elements of x, a scalar of type `to`. range (f32 s32 s64; inputs 0 start,
- * 1 limit, 2 delta, one element each): start + i * delta up to limit, which is not reached.
+ * slice: y = x[start : start + size * step : step] per dimension, step may be negative; starts are in range. Inputs
+ *   0 x, [1 starts, 2 ends, 3 axes, 4 steps], which count and clamp as in NumPy and ONNX.
+ * expand: broadcasts x to shape (numpy rules). Inputs 0 x, [1 shape].
+ * pad: mode 0 constant (value input 1, one element, optional: zero bytes), 1 reflect (the border is not repeated),
+ *   2 edge, 3 symmetric (the border is repeated), 4 wrap (around to the other end). Inputs [2 pads, 3 axes]: all
+ * amounts before, then all after, of some axes or of all. gather: inputs 0 x, 1 indices (s32 or s64), along axis;
+ * negative indices count from the end; an index out of range is clamped. cast: element type to `to`. Float to integer
+ * truncates and saturates, NaN becomes 0; integer to integer wraps; to b8: x != 0; to floats: rounds to nearest even.
+ * bitcast (view): the bytes of x as elements of the type `to`, which has the same size; any type but b8 from another.
+ * squeeze and unsqueeze (views): take out, or put in, the dimensions of size 1 whose bit of `axes` is set; for
+ *   unsqueeze these count in y. Inputs 0 x, [1 axes].
+ * tile: y is x repeats[i] times along dimension i. Inputs 0 x, [1 repeats].
+ * split: outputs 0 .. n_sizes - 1 are the pieces of x along axis, of sizes[i]. Where all of these are -1 the pieces are
+ *   equal, but for the last ones, which may be smaller or empty. Inputs 0 x, [1 sizes].
+ * shape: the dimensions start .. end - 1 of x, clamped as in a slice of step 1, as a vector of type `to` (s32 or s64).
+ * size: the number of elements of x, a scalar of type `to`.
+ * range (f32 s32 s64; inputs 0 start, 1 limit, 2 delta, one element each): start + i * delta up to limit, which is not
+ *   reached.
  */
 #ifndef NNACL_DATA_H
 #define NNACL_DATA_H
@@ -98,6 +102,12 @@ typedef struct nnacl_cast_params {
     /* derived */
     int32_t from, count;
 } nnacl_cast_params;
+
+typedef struct nnacl_bitcast_params {
+    int32_t to; /* NNACL_F32 ... */
+    /* derived */
+    int32_t bytes;
+} nnacl_bitcast_params;
 
 typedef struct nnacl_squeeze_params {
     int32_t axes;

@@ -438,7 +438,6 @@ static const char *cast_resize(void *params, const nnacl_tensor *in, int32_t n_i
     const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
     NNACL_REQUIRE(!message, message);
     NNACL_REQUIRE(nnacl_dtype_size(p->to) != 0, "`to` is not an element type");
-    NNACL_REQUIRE(p->to != NNACL_U64 && in[0].dtype != NNACL_U64, "u64 cannot be cast");
     p->from = in[0].dtype;
     p->count = (int32_t)nnacl_element_count(&in[0]);
     return nnacl_shape_set(&out[0], p->to, in[0].rank, in[0].dims);
@@ -447,6 +446,18 @@ static const char *cast_resize(void *params, const nnacl_tensor *in, int32_t n_i
 static int32_t cast_parts(const void *params, const nnacl_kernel *kernel) {
     (void)kernel;
     return nnacl_shape_parts(((const nnacl_cast_params *)params)->count, LEAST_BYTES_PER_PART / 4);
+}
+
+static const char *bitcast_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                  int32_t n_out) {
+    nnacl_bitcast_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(nnacl_dtype_size(p->to) != 0 && nnacl_dtype_size(p->to) == nnacl_dtype_size(in[0].dtype),
+                  "`to` is not an element type of the same size");
+    NNACL_REQUIRE(p->to != NNACL_B8 || in[0].dtype == NNACL_B8, "not all bytes are elements of b8");
+    p->bytes = (int32_t)nnacl_shape_bytes(&in[0]);
+    return nnacl_shape_set(&out[0], p->to, in[0].rank, in[0].dims);
 }
 
 #define DATA_OP(op, share, split, values)                                                                              \
@@ -469,3 +480,4 @@ DATA_OP(concat, NNACL_ALIAS_NONE, concat_parts, 0)
 DATA_OP(pad, NNACL_ALIAS_NONE, pad_parts, 1 << 2 | 1 << 3)
 DATA_OP(gather, NNACL_ALIAS_NONE, gather_parts, 0)
 DATA_OP(cast, NNACL_ALIAS_NONE, cast_parts, 0)
+DATA_OP(bitcast, NNACL_ALIAS_VIEW, NULL, 0)

@@ -17,6 +17,7 @@ ORDER(s8, int8_t)
 ORDER(u8, uint8_t)
 ORDER(s32, int32_t)
 ORDER(s64, int64_t)
+ORDER(u64, uint64_t)
 
 COMPARE(equal, b8, uint8_t, (a != 0) == (b != 0))
 COMPARE(not_equal, b8, uint8_t, (a != 0) != (b != 0))

@@ -12,8 +12,7 @@
 
 /* What the resize of one op differs in. */
 typedef struct reduce_kind {
-    bool empty;    /* defined for no elements */
-    bool integers; /* s32 and s64 */
+    bool integers; /* s32, s64 and u64 */
     bool s8;       /* any s8 form */
     bool scaled;   /* the s8 form requantizes */
 } reduce_kind;
@@ -57,8 +56,8 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     message = read_axes(p, in, n_in);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || (kind.integers && (x->dtype == NNACL_S32 || x->dtype == NNACL_S64)) ||
-                      (kind.s8 && x->dtype == NNACL_S8),
+    const bool is_integer = x->dtype == NNACL_S32 || x->dtype == NNACL_S64 || x->dtype == NNACL_U64;
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || (kind.integers && is_integer) || (kind.s8 && x->dtype == NNACL_S8),
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(p->axes >= 0 && p->axes < 1 << x->rank, "axes names a dimension that the input does not have");
     NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
@@ -86,8 +85,6 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     }
     message = nnacl_shape_set(&out[0], x->dtype, rank, kept);
     NNACL_REQUIRE(!message, message);
-    NNACL_REQUIRE(kind.empty || count > 0 || nnacl_element_count(&out[0]) == 0,
-                  "there is nothing to reduce in an empty dimension");
     if (kind.scaled && x->dtype == NNACL_S8) {
         message = check_scaled(p, count);
         NNACL_REQUIRE(!message, message);
@@ -119,7 +116,8 @@ static const char *resize_arg(void *params, const nnacl_tensor *in, int32_t n_in
     const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_U8 || x->dtype == NNACL_S32,
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_U8 || x->dtype == NNACL_S32 ||
+                      x->dtype == NNACL_S64 || x->dtype == NNACL_U64,
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
     NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
@@ -160,18 +158,18 @@ static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
         .data_inputs = values,                                                                                         \
     };
 
-#define REDUCE(op, empty, integers, s8, scaled)                                                                        \
+#define REDUCE(op, integers, s8, scaled)                                                                               \
     static const char *op##_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,              \
                                    int32_t n_out) {                                                                    \
-        const reduce_kind kind = {empty, integers, s8, scaled};                                                        \
+        const reduce_kind kind = {integers, s8, scaled};                                                               \
         return resize_reduce(params, in, n_in, out, n_out, kind);                                                      \
     }                                                                                                                  \
     OP(op, reduce, op##_resize, 1 << 1)
 
-REDUCE(reduce_mean, false, false, true, true)
-REDUCE(reduce_sum, true, true, true, true)
-REDUCE(reduce_max, false, true, true, false)
-REDUCE(reduce_min, false, true, true, false)
-REDUCE(reduce_prod, true, true, false, false)
+REDUCE(reduce_mean, false, true, true)
+REDUCE(reduce_sum, true, true, true)
+REDUCE(reduce_max, true, true, false)
+REDUCE(reduce_min, true, true, false)
+REDUCE(reduce_prod, true, false, false)
 OP(argmax, arg, resize_arg, 0)
 OP(argmin, arg, resize_arg, 0)

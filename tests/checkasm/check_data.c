@@ -129,11 +129,21 @@ static void draw_gather(check_case *c) {
 static void draw_cast(check_case *c) {
     nnacl_cast_params *p = (void *)&c->params;
     static const int32_t types[] = {NNACL_F32, NNACL_F16, NNACL_S8,  NNACL_U8,  NNACL_S16, NNACL_S32,
-                                    NNACL_S64, NNACL_B8,  NNACL_F64, NNACL_U16, NNACL_U32};
+                                    NNACL_S64, NNACL_B8,  NNACL_F64, NNACL_U16, NNACL_U32, NNACL_U64};
     check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 200, 20000));
     p->to = types[check_int(c, 0, (int32_t)(sizeof types / sizeof types[0]) - 1)];
     if (c->dtype == NNACL_F32) {
         check_strew(c, 0);
+    }
+}
+
+static void draw_bitcast(check_case *c) {
+    nnacl_bitcast_params *p = (void *)&c->params;
+    static const int32_t types[] = {NNACL_S8, NNACL_U16, NNACL_S32, NNACL_U64};
+    check_vector(c, c->dtype, check_dim(c, 200, 20000));
+    p->to = c->dtype;
+    for (size_t i = 0; i < sizeof types / sizeof types[0] && check_chance(c, 90); i++) {
+        p->to = nnacl_dtype_size(types[i]) == nnacl_dtype_size(c->dtype) ? types[i] : p->to;
     }
 }
 
@@ -285,14 +295,23 @@ static void draw_range(check_case *c) {
 }
 
 static const check_op ops[] = {
-    {"reshape", draw_reshape}, {"transpose", draw_transpose},
-    {"slice", draw_slice},     {"expand", draw_expand},
-    {"concat", draw_concat},   {"pad", draw_pad},
-    {"gather", draw_gather},   {"cast", draw_cast},
-    {"squeeze", draw_squeeze}, {"unsqueeze", draw_unsqueeze},
-    {"tile", draw_tile},       {"split", draw_split},
-    {"shape", draw_shape},     {"size", draw_size},
-    {"range", draw_range},     {NULL, NULL},
+    {"reshape", draw_reshape},
+    {"transpose", draw_transpose},
+    {"slice", draw_slice},
+    {"expand", draw_expand},
+    {"concat", draw_concat},
+    {"pad", draw_pad},
+    {"gather", draw_gather},
+    {"cast", draw_cast},
+    {"squeeze", draw_squeeze},
+    {"unsqueeze", draw_unsqueeze},
+    {"tile", draw_tile},
+    {"split", draw_split},
+    {"shape", draw_shape},
+    {"size", draw_size},
+    {"range", draw_range},
+    {"bitcast", draw_bitcast},
+    {NULL, NULL},
 };
 
 const check_family check_data = {"data", ops};

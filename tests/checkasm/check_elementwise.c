@@ -68,7 +68,7 @@ static void draw_binary(check_case *c) {
     p->a_scale = check_power(c, check_int(c, -8, 0));
     p->b_scale = check_power(c, check_int(c, -8, 0));
     p->y_scale = is_product ? p->a_scale * p->b_scale * 100.0f : p->a_scale + p->b_scale;
-    if (c->dtype == NNACL_S32 || c->dtype == NNACL_S64) {
+    if (c->dtype == NNACL_S32 || c->dtype == NNACL_S64 || c->dtype == NNACL_U64) {
         /* Divisors that are special: 0 and -1. */
         const int64_t count = nnacl_element_count(&c->in[1]);
         for (int64_t i = 0; i < count; i += check_int(c, 1, 5)) {
@@ -165,6 +165,7 @@ static const check_op ops[] = {
     {"pow", draw_binary},
     {"squared_difference", draw_binary},
     {"mod", draw_binary},
+    {"fmod", draw_binary},
     {"prelu", draw_binary},
     {"equal", draw_compare},
     {"not_equal", draw_compare},
