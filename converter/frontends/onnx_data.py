@@ -18,14 +18,17 @@ def identity(g: Builder, node: OnnxNode) -> Value:
     return node.value(0)
 
 
-def dropout(g: Builder, node: OnnxNode) -> Value:
-    """Dropout in inference."""
-    if node.wants(1):
-        raise Reject("output 'mask' is not supported")
+def dropout(g: Builder, node: OnnxNode) -> list[Value]:
+    """Dropout in inference, which keeps every element."""
+    x = node.value(0)
     training = node.optional_array(2, "input 'training_mode'")
     if training is not None and training.any():
         raise Reject("training mode is not supported", "export the model in evaluation mode")
-    return node.value(0)
+    if not node.wants(1):
+        return [x]
+    # Nothing is less than itself, so that all elements are kept.
+    kept = g.add("logical_not", [g.add("less", [x, x])])
+    return [x, kept if node.opset >= 10 else g.cast(kept, x.dtype)]
 
 
 def reshape(g: Builder, node: OnnxNode) -> Value:
@@ -332,6 +335,14 @@ def cast(g: Builder, node: OnnxNode) -> Value:
     return g.cast(node.value(0), dtype_of(node.integer("to", 0)))
 
 
+def bit_cast(g: Builder, node: OnnxNode) -> Value:
+    """BitCast between types of one size."""
+    x, dtype = node.value(0), dtype_of(node.integer("to", 0))
+    if x.dtype is dtype:
+        return x
+    return g.cast(x, dtype) if DType.b8 in (x.dtype, dtype) else g.add("bitcast", [x], {"to": dtype.value})
+
+
 def cast_like(g: Builder, node: OnnxNode) -> Value:
     """CastLike."""
     return g.cast(node.value(0), node.value(1).dtype)
@@ -392,6 +403,7 @@ def _blocks(node: OnnxNode) -> tuple[Value, int, int, int, int]:
 
 
 ROWS: dict[str, Row] = {
+    "BitCast": bit_cast,
     "Cast": cast,
     "CastLike": cast_like,
     "Concat": concat,

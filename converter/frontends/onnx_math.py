@@ -12,10 +12,13 @@ from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 
 
 def _unary(op: str) -> Row:
-    """An operator that is one of ours, without attributes."""
+    """An operator that is one of ours, without attributes; integers without a kernel of their own become wider."""
 
     def row(g: Builder, node: OnnxNode) -> Value:
-        return g.add(op, [node.value(0)])
+        x = node.value(0)
+        if x.dtype is DType.u64 and op == "abs":
+            return x
+        return g.cast(g.add(op, [widened(g, x)]), x.dtype)
 
     row.__doc__ = f"{op}, elementwise."
     return row
@@ -62,6 +65,11 @@ def arithmetic(g: Builder, op: str, a: Value, b: Value) -> Value:
     return g.cast(g.add(op, [g.cast(a, wide), g.cast(b, wide)]), a.dtype)
 
 
+def widened(g: Builder, x: Value) -> Value:
+    """``x`` in an element type that holds all of its values and that comparisons have kernels for."""
+    return g.cast(x, WIDER.get(x.dtype, x.dtype))
+
+
 def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
     """An activation with float attributes, which are ours under the names alpha and beta."""
 
@@ -83,23 +91,33 @@ def mean(g: Builder, node: OnnxNode) -> Value:
 def power(g: Builder, node: OnnxNode) -> Value:
     """Pow; the exponents 1, 2, 0.5, -1 and -0.5 have ops of their own."""
     x, exponent = node.value(0), node.value(1)
+    if x.dtype.is_integer:
+        wide = DType.f32 if exponent.dtype.is_float else WIDER.get(x.dtype, x.dtype)
+        return g.cast(g.add("pow", [g.cast(x, wide), g.cast(exponent, wide)]), x.dtype)
     if exponent.data is not None and exponent.data.size == 1 and x.dtype is DType.f32:
         special = {2.0: "square", 0.5: "sqrt", -1.0: "reciprocal", -0.5: "rsqrt"}.get(float(exponent.data.reshape(())))
         if special is not None and exponent.data.ndim <= len(x.shape):
             return g.add(special, [x])
-    if exponent.dtype is not x.dtype:
-        exponent = g.add("cast", [exponent], {"to": x.dtype.value})
-    return g.add("pow", [x, exponent])
+    return g.add("pow", [x, g.cast(exponent, x.dtype)])
 
 
 def clip(g: Builder, node: OnnxNode) -> Value:
-    """Clip with constant bounds: inputs since opset 11, attributes before."""
+    """Clip: the bounds are inputs since opset 11, attributes before."""
     x = node.value(0)
     if node.opset >= 11:
+        bounds = [node.optional(index) for index in (1, 2)]
+        if any(bound is not None and bound.data is None for bound in bounds):
+            return _limited(g, x, bounds[0], bounds[1])
         low, high = (_bound(node, index, name) for index, name in ((1, "min"), (2, "max")))
     else:
         low, high = node.real("min", -np.inf), node.real("max", np.inf)
     return clipped(g, x, -np.inf if low is None else low, np.inf if high is None else high)
+
+
+def _limited(g: Builder, x: Value, low: Value | None, high: Value | None) -> Value:
+    """x between two numbers of which one is known only at run time."""
+    x = x if low is None else arithmetic(g, "max", x, low)
+    return x if high is None else arithmetic(g, "min", x, high)
 
 
 def _bound(node: OnnxNode, index: int, name: str) -> float | None:
@@ -115,9 +133,15 @@ def clipped(g: Builder, x: Value, low: float, high: float) -> Value:
     """x between two numbers; when they cross, everything becomes the upper one."""
     if x.dtype.is_integer:
         if np.isfinite(low):
-            x = g.add("max", [x, g.const(np.asarray(low, x.dtype.numpy))])
-        return g.add("min", [x, g.const(np.asarray(high, x.dtype.numpy))]) if np.isfinite(high) else x
+            x = arithmetic(g, "max", x, g.const(np.asarray(low, x.dtype.numpy)))
+        return arithmetic(g, "min", x, g.const(np.asarray(high, x.dtype.numpy))) if np.isfinite(high) else x
     return g.add("clip", [x], {"alpha": min(low, high), "beta": high})
+
+
+def relu(g: Builder, node: OnnxNode) -> Value:
+    """Relu, of integers as well."""
+    x = node.value(0)
+    return clipped(g, x, 0.0, np.inf) if x.dtype.is_integer else g.add("relu", [x])
 
 
 def gelu(g: Builder, node: OnnxNode) -> Value:
@@ -230,7 +254,6 @@ _UNARY: Mapping[str, str] = {
     "Mish": "mish",
     "Neg": "neg",
     "Reciprocal": "reciprocal",
-    "Relu": "relu",
     "Round": "round",
     "Sigmoid": "sigmoid",
     "Sign": "sign",
@@ -259,6 +282,7 @@ ROWS: dict[str, Row] = {
     "LogSoftmax": _softmax("log_softmax"),
     "Mean": mean,
     "Pow": power,
+    "Relu": relu,
     "Selu": _scaled("selu", {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
     "Shrink": shrink,
     "Softmax": _softmax("softmax"),

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ...dtypes import DType
 from ...ir import Value
 from .onnx_data import axes_of
 from .onnx_graph import Builder, OnnxNode, Row
-from .onnx_math import checked_axis
+from .onnx_math import WIDER, axis_of, checked_axis, widened
 
 FIRST_WITH_AXES_INPUT = {"ReduceSum": 13}
 """Opset since which the axes are an input; 18 for the others."""
+
+
+WIDER_SUMS = {**WIDER, DType.b8: DType.u64}
+"""Element types without kernels of their own, and those that hold their extremes, sums and products."""
 
 
 def _reduction(op: str, before: str | None = None, after: Sequence[str] = ()) -> Row:
@@ -18,22 +25,31 @@ def _reduction(op: str, before: str | None = None, after: Sequence[str] = ()) ->
 
     def row(g: Builder, node: OnnxNode) -> Value:
         x = node.value(0)
-        rank = len(x.shape)
-        given = axes_of(node, FIRST_WITH_AXES_INPUT.get(node.op, 18))
-        node.ignore("keepdims", "noop_with_empty_axes")
-        if not given:
-            axes = [] if node.integer("noop_with_empty_axes", 0) else list(range(rank))
-        else:
-            axes = sorted({checked_axis(axis, rank, "an axis") for axis in given})
-        if before is not None:
+        dtype = x.dtype
+        wide = WIDER_SUMS.get(dtype, dtype)
+        x = g.cast(x, DType.f32 if dtype.is_integer and ("sqrt" in after or op == "reduce_mean") else wide)
+        if before is not None and not (before == "abs" and x.dtype is DType.u64):
             x = g.add(before, [x])
-        y = reduced(g, op, x, axes, bool(node.integer("keepdims", 1))) if axes else x
+        y = _over_axes(g, node, op, x)
         for name in after:
             y = g.add(name, [y])
-        return y
+        return g.cast(y, dtype)
 
     row.__doc__ = " of ".join([*reversed(after), op, *([before] if before else [])]) + " over some axes."
     return row
+
+
+def _over_axes(g: Builder, node: OnnxNode, op: str, x: Value, keep: bool | None = None) -> Value:
+    """A reduction of ``x`` over the axes that the node names: an attribute, or an input that may be computed."""
+    keep = bool(node.integer("keepdims", 1)) if keep is None else keep
+    noop = bool(node.integer("noop_with_empty_axes", 0))
+    since = FIRST_WITH_AXES_INPUT.get(node.op, 18)
+    if node.opset >= since and node.has(1) and node.value(1).data is None:
+        return g.add(op, [x, node.value(1)], {"keep_dims": int(keep), "noop_if_empty": int(noop)})
+    rank = len(x.shape)
+    given = axes_of(node, since)
+    axes = sorted({checked_axis(axis, rank, "an axis") for axis in given}) if given else list(range(rank))
+    return x if noop and not given else reduced(g, op, x, axes, keep)
 
 
 def reduced(g: Builder, op: str, x: Value, axes: Sequence[int], keep_dims: bool = True) -> Value:
@@ -42,23 +58,37 @@ def reduced(g: Builder, op: str, x: Value, axes: Sequence[int], keep_dims: bool 
 
 
 def log_sum_exp(g: Builder, node: OnnxNode) -> Value:
-    """ReduceLogSumExp, with the maximum taken out first so that nothing overflows."""
+    """ReduceLogSumExp, with the largest element taken out first, if it is finite, so that nothing overflows."""
     x = node.value(0)
-    rank = len(x.shape)
-    given = axes_of(node, 18)
-    node.ignore("keepdims", "noop_with_empty_axes")
-    if not given and node.integer("noop_with_empty_axes", 0):
-        return x
-    axes = sorted({checked_axis(axis, rank, "an axis") for axis in given}) if given else list(range(rank))
-    top = reduced(g, "reduce_max", x, axes)
-    total = reduced(g, "reduce_sum", g.add("exp", [g.add("sub", [x, top])]), axes)
+    top = _over_axes(g, node, "reduce_max", x, keep=True)
+    infinite = g.add("is_inf", [top], {"alpha": 1.0, "beta": 1.0})
+    top = g.add("where", [infinite, g.const(np.float32(0.0)), top])
+    total = _over_axes(g, node, "reduce_sum", g.add("exp", [g.add("sub", [x, top])]), keep=True)
     y = g.add("add", [g.add("log", [total]), top])
-    if node.integer("keepdims", 1):
-        return y
-    return g.reshape(y, [dim for axis, dim in enumerate(x.shape) if axis not in axes])
+    # What is left of the axes has the size 1, so that any reduction takes it out.
+    return y if node.integer("keepdims", 1) else _over_axes(g, node, "reduce_max", y, keep=False)
+
+
+def _position(op: str) -> Row:
+    """The position of an extreme along one axis."""
+
+    def row(g: Builder, node: OnnxNode) -> Value:
+        x = widened(g, node.value(0))
+        attrs = {
+            "axis": axis_of(node, "axis", 0, len(x.shape)),
+            "keep_dims": int(node.integer("keepdims", 1) != 0),
+            "select_last": int(node.integer("select_last_index", 0) != 0),
+            "to": DType.s64.value,
+        }
+        return g.add(op, [x], attrs)
+
+    row.__doc__ = f"{op} along one axis."
+    return row
 
 
 ROWS: dict[str, Row] = {
+    "ArgMax": _position("argmax"),
+    "ArgMin": _position("argmin"),
     "ReduceL1": _reduction("reduce_sum", "abs"),
     "ReduceL2": _reduction("reduce_sum", "square", ["sqrt"]),
     "ReduceLogSum": _reduction("reduce_sum", None, ["log"]),
