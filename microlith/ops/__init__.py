@@ -146,6 +146,7 @@ def _load() -> None:
     if not _loaded:
         _loaded = True
         from . import (  # noqa: F401
+            attention,
             bitwise,
             conv,
             cumulative,
@@ -155,9 +156,11 @@ def _load() -> None:
             elementwise_pairs,
             norm,
             pool,
+            positions,
             quant,
             reduce,
             rnn,
+            selection,
             sizes,
             slicing,
             softmax,
