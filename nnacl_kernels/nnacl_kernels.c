@@ -6,6 +6,7 @@
 #include "data/data.h"
 #include "dense/dense.h"
 #include "elementwise/elementwise.h"
+#include "index/index.h"
 #include "pool/pool.h"
 #include "quant/quant.h"
 #include "reduce/reduce.h"
