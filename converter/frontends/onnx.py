@@ -17,6 +17,7 @@ from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, Uns
 from ...ir import Dim, Graph, TensorType, Value
 from ..passes.unique_names import make_names_unique
 from . import (
+    onnx_attention,
     onnx_control,
     onnx_conv,
     onnx_data,
@@ -35,6 +36,7 @@ from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 
 ROWS: dict[str, Row] = {
+    **onnx_attention.ROWS,
     **onnx_conv.ROWS,
     **onnx_data.ROWS,
     **onnx_control.ROWS,

@@ -154,6 +154,7 @@ def _load() -> None:
             dense,
             elementwise,
             elementwise_pairs,
+            linear_attention,
             norm,
             pool,
             positions,

@@ -14,6 +14,12 @@
  * rotary_embedding: the first 2 r elements of each head are pairs that are turned by an angle: (a cos - b sin,
  *   a sin + b cos). Inputs 0 x as q above, 1 cos, 2 sin [batch, length, r], or [positions, r] with 3 the positions s32
  *   or s64 [batch, length], limited to what there is. Pairs are (i, i + r) or, interleaved, (2 i, 2 i + 1).
+ * linear_attention: a state S [size, v size] for each batch and head of k takes in one step after the other. S is first
+ *   multiplied by exp(decay) (input 4, optional: [batch, length, kv_heads] or [batch, length, kv_heads * size]), then
+ *   k (v) is added to it or, with beta (input 5, optional: [batch, length, kv_heads or 1]), k (beta (v - k S)); each of
+ *   the heads / kv_heads heads of q reads y = scale q S. Inputs 0 q [batch, length, heads * size], 1 k [batch, length,
+ *   kv_heads * size], 2 v [batch, length, kv_heads * v size], 3 S before the first step [batch, kv_heads, size,
+ *   v size] (optional: 0). Outputs y [batch, length, heads * v size], and S behind the last step.
  */
 #ifndef NNACL_ATTENTION_H
 #define NNACL_ATTENTION_H
@@ -53,6 +59,15 @@ typedef struct nnacl_rotary_params {
     int32_t positions; /* rows of cos and sin; 0: one for each batch and length */
     int32_t positions_are_s64;
 } nnacl_rotary_params;
+
+typedef struct nnacl_linear_attention_params {
+    /* attributes */
+    int32_t heads, kv_heads;
+    float scale;
+    /* shapes, derived */
+    int32_t batch, length, size, v_size;
+    int32_t has_past, has_decay, decay_per_element, has_beta, beta_per_head;
+} nnacl_linear_attention_params;
 
 #ifdef __cplusplus
 }

@@ -163,6 +163,78 @@ static const char *rotary_resize(void *params, const nnacl_tensor *in, int32_t n
     return nnacl_shape_set(&out[0], NNACL_F32, 4, x->dims);
 }
 
+static bool is_f32_3d(const nnacl_tensor *tensor, int32_t batch, int32_t length) {
+    return nnacl_plan_is(tensor, NNACL_F32, 3) && tensor->dims[0] == batch && tensor->dims[1] == length;
+}
+
+/* The optional inputs of linear_attention. */
+static const char *resize_linear_options(nnacl_linear_attention_params *p, const nnacl_tensor *in, int32_t n_in) {
+    const nnacl_tensor *past = nnacl_plan_input(in, n_in, 3), *decay = nnacl_plan_input(in, n_in, 4),
+                       *beta = nnacl_plan_input(in, n_in, 5);
+    NNACL_REQUIRE(!past || (nnacl_plan_is(past, NNACL_F32, 4) && past->dims[0] == p->batch &&
+                            past->dims[1] == p->kv_heads && past->dims[2] == p->size && past->dims[3] == p->v_size),
+                  "the state must be f32 [batch, kv_heads, size, v size]");
+    NNACL_REQUIRE(!decay || (is_f32_3d(decay, p->batch, p->length) &&
+                             (decay->dims[2] == p->kv_heads || decay->dims[2] == p->kv_heads * p->size)),
+                  "decay must be f32 [batch, length, kv_heads or kv_heads * size]");
+    NNACL_REQUIRE(!beta ||
+                      (is_f32_3d(beta, p->batch, p->length) && (beta->dims[2] == p->kv_heads || beta->dims[2] == 1)),
+                  "beta must be f32 [batch, length, kv_heads or 1]");
+    p->has_past = past != NULL;
+    p->has_decay = decay != NULL;
+    p->decay_per_element = decay != NULL && decay->dims[2] != p->kv_heads;
+    p->has_beta = beta != NULL;
+    p->beta_per_head = beta != NULL && beta->dims[2] == p->kv_heads;
+    return NULL;
+}
+
+static const char *linear_attention_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                           int32_t n_out) {
+    nnacl_linear_attention_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 3, 6, 1);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(n_out == 2, "the outputs are y and the state");
+    NNACL_REQUIRE(p->kv_heads >= 1 && p->heads >= 1 && p->heads % p->kv_heads == 0, "kv_heads must divide heads");
+    NNACL_REQUIRE(nnacl_plan_is(&in[0], NNACL_F32, 3), "q must be f32 [batch, length, heads * size]");
+    p->batch = in[0].dims[0];
+    p->length = in[0].dims[1];
+    NNACL_REQUIRE(is_f32_3d(&in[1], p->batch, p->length) && is_f32_3d(&in[2], p->batch, p->length),
+                  "k and v must be f32 with the batch and length of q");
+    NNACL_REQUIRE(in[0].dims[2] % p->heads == 0 && in[1].dims[2] % p->kv_heads == 0 && in[2].dims[2] % p->kv_heads == 0,
+                  "q, k or v are not whole heads");
+    p->size = in[0].dims[2] / p->heads;
+    p->v_size = in[2].dims[2] / p->kv_heads;
+    NNACL_REQUIRE(p->size >= 1 && p->v_size >= 1 && in[1].dims[2] == p->kv_heads * p->size,
+                  "the heads of q and k differ in size");
+    message = resize_linear_options(p, in, n_in);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(p->v_size <= INT32_MAX / p->heads, "y would have too many elements");
+    const int32_t y[3] = {p->batch, p->length, p->heads * p->v_size};
+    const int32_t state[4] = {p->batch, p->kv_heads, p->size, p->v_size};
+    message = nnacl_shape_set(&out[0], NNACL_F32, 3, y);
+    return message ? message : nnacl_shape_set(&out[1], NNACL_F32, 4, state);
+}
+
+/* One vector like v. */
+static size_t linear_attention_workspace(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return sizeof(float) * (size_t)((const nnacl_linear_attention_params *)params)->v_size;
+}
+
+static int64_t linear_attention_macs(const void *params) {
+    const nnacl_linear_attention_params *p = params;
+    const int64_t products = p->heads + (p->has_beta ? 2 : 1) * (int64_t)p->kv_heads;
+    return (int64_t)p->batch * p->length * products * p->size * p->v_size;
+}
+
+static int32_t linear_attention_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_linear_attention_params *p = params;
+    (void)kernel;
+    const int32_t items = p->batch * p->kv_heads;
+    const int32_t parts = nnacl_shape_parts(linear_attention_macs(params), LEAST_MACS_PER_PART);
+    return items < 1 ? 1 : parts < items ? parts : items;
+}
+
 const nnacl_op nnacl_attention_op = {
     .name = "attention",
     .params_name = "nnacl_attention_params",
@@ -182,4 +254,16 @@ const nnacl_op nnacl_rotary_embedding_op = {
     .params_size = sizeof(nnacl_rotary_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = rotary_resize,
+};
+
+const nnacl_op nnacl_linear_attention_op = {
+    .name = "linear_attention",
+    .params_name = "nnacl_linear_attention_params",
+    .header = "attention/attention.h",
+    .params_size = sizeof(nnacl_linear_attention_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = linear_attention_resize,
+    .workspace = linear_attention_workspace,
+    .parts = linear_attention_parts,
+    .macs = linear_attention_macs,
 };

@@ -83,6 +83,43 @@ static void draw_rotary(check_case *c) {
     }
 }
 
-static const check_op ops[] = {{"attention", draw_attention}, {"rotary_embedding", draw_rotary}, {NULL, NULL}};
+static void draw_3d(check_case *c, int32_t batch, int32_t length, int32_t size, float factor) {
+    const int32_t dims[3] = {batch, length, size};
+    float *data = check_input(c, NNACL_F32, 3, dims);
+    for (int32_t i = 0; i < batch * length * size; i++) {
+        data[i] *= factor;
+    }
+}
+
+static void draw_linear(check_case *c) {
+    nnacl_linear_attention_params *p = (void *)&c->params;
+    const int32_t batch = check_int(c, 1, 2), length = check_dim(c, 6, 32);
+    const int32_t size = check_dim(c, 9, 32), v_size = check_dim(c, 9, 32);
+    p->kv_heads = check_int(c, 1, 3);
+    p->heads = p->kv_heads * check_int(c, 1, 3);
+    p->scale = check_float(c, 0.1f, 1.0f);
+    draw_3d(c, batch, length, p->heads * size, 0.1f);
+    draw_3d(c, batch, length, p->kv_heads * size, 0.1f);
+    draw_3d(c, batch, length, p->kv_heads * v_size, 0.1f);
+    if (check_chance(c, 50)) {
+        const int32_t dims[4] = {batch, p->kv_heads, size, v_size};
+        check_input(c, NNACL_F32, 4, dims);
+    } else {
+        check_absent(c);
+    }
+    if (check_chance(c, 50)) {
+        draw_3d(c, batch, length, check_chance(c, 50) ? p->kv_heads : p->kv_heads * size, 0.1f);
+    } else {
+        check_absent(c);
+    }
+    if (check_chance(c, 50)) {
+        draw_3d(c, batch, length, check_chance(c, 50) ? p->kv_heads : 1, 0.1f);
+    }
+    c->n_out = 2;
+    c->relative = 1e-4;
+}
+
+static const check_op ops[] = {
+    {"attention", draw_attention}, {"rotary_embedding", draw_rotary}, {"linear_attention", draw_linear}, {NULL, NULL}};
 
 const check_family check_attention = {"attention", ops};
