@@ -114,7 +114,7 @@ def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.Nod
         {
             node.op_type
             for node in _all_nodes(model.graph)
-            if node.op_type not in known and _is_defined_by_others(node, opset)
+            if node.op_type not in known and is_defined_by_others(node, opset)
         }
     )
     if not names:
@@ -148,7 +148,7 @@ def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
                 yield from _all_nodes(attribute.g)
 
 
-def _is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
+def is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
     """Whether ONNX defines an operator by a graph of others."""
     if node.domain not in DEFAULT_DOMAIN or node.op_type in DEFINED_BY_LOOPS:
         return False
