@@ -123,6 +123,9 @@ def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.Nod
     skeleton = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
     skeleton.graph.name = model.graph.name
     skeleton.graph.node.extend(model.graph.node)
+    for node in _all_nodes(skeleton.graph):
+        if node.op_type in names and node.domain in DEFAULT_DOMAIN:
+            _state_defaults(node, opset)
     skeleton.graph.output.extend(model.graph.output)
     skeleton.graph.value_info.extend(model.graph.value_info)
     inputs = {info.name: info for info in model.graph.input}
@@ -146,6 +149,14 @@ def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 yield from _all_nodes(attribute.g)
+
+
+def _state_defaults(node: onnx.NodeProto, opset: int) -> None:
+    """Adds the attributes that are left out with their defaults, which the inliner would not know."""
+    given = {attribute.name for attribute in node.attribute}
+    for name, attribute in onnx.defs.get_schema(node.op_type, opset, "").attributes.items():
+        if name not in given and attribute.default_value.name:
+            node.attribute.append(attribute.default_value)
 
 
 def is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
