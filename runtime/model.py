@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import weakref
@@ -227,6 +228,11 @@ class Model:
         return int(self._info.macs)
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether sizes depend on the values of inputs, so that those of outputs are known only after a run."""
+        return bool(self._info.is_dynamic)
+
+    @property
     def memory(self) -> Memory:
         info = ffi.new("lith_memory_info *")
         with self._lock:
@@ -297,7 +303,8 @@ class Model:
         """Lets runs use the memory of ``array`` for an input or output, without a copy, until it is bound again.
 
         ``None``: no more. A bound input need not be given to ``run``; a bound output is the very array in its results.
-        The array is contiguous, and writable for an output. Raises InputError when it does not fit.
+        The array is contiguous, and writable for an output. For an output whose size depends on data it may have any
+        shape: results are its first elements, and a run with more of them fails. Raises InputError when it does not fit.
         """
         with self._lock:
             session = self._open()
@@ -477,7 +484,8 @@ class Model:
         pointer, size = ffi.NULL, 0
         if array is not None:
             shape = (self._shapes if kind == "input" else self._output_shapes)[index]
-            fits = array.dtype == spec.dtype and array.shape == shape and array.flags.c_contiguous
+            is_open = kind == "output" and self._info.is_dynamic and -1 in spec.shape
+            fits = array.dtype == spec.dtype and (is_open or array.shape == shape) and array.flags.c_contiguous
             if not fits or (kind == "output" and not array.flags.writeable):
                 raise InputError(
                     f"{kind} '{spec.name}' wants a contiguous {spec.dtype} array of shape {list(shape)}, "
@@ -492,11 +500,14 @@ class Model:
 
     def _run(self) -> None:
         check(self._lib.lith_session_run(self._open(), self._message), self._message, where=self._file.where)
+        if self._info.is_dynamic:
+            self._read_shapes()
 
     def _output(self, index: int) -> np.ndarray:
         bound = self._bound.get(("output", index))
         if bound is not None:
-            return bound
+            shape = self._output_shapes[index]
+            return bound if bound.shape == shape else bound.reshape(-1)[: math.prod(shape)].reshape(shape)
         array = np.empty(self._output_shapes[index], self._outputs[index].dtype)
         data = ffi.from_buffer(array)
         status = self._lib.lith_session_get_output(self._session, index, data, array.nbytes, self._message)

@@ -150,9 +150,10 @@ typedef struct lith_model_info {
     int32_t contract; /* rounding of integer ops: 0 tflite-double, 1 single, 2 float-even */
     int32_t node_count;
     int32_t metadata_count;
-    int32_t is_static; /* 0: an input has a dimension that is known at run time only */
-    uint32_t isa_mask; /* the instruction sets that kernels are chosen from */
-    int64_t macs;      /* multiply-accumulates of one run; 0 unless is_static */
+    int32_t is_static;  /* 0: an input has a dimension that is known at run time only, or is_dynamic */
+    int32_t is_dynamic; /* 1: sizes depend on the values of inputs; those of outputs are known only after a run */
+    uint32_t isa_mask;  /* the instruction sets that kernels are chosen from */
+    int64_t macs;       /* multiply-accumulates of one run; 0 unless is_static */
     size_t file_bytes;
     size_t constant_bytes; /* weights and tables in the file */
     size_t packed_bytes;   /* copies of weights in the layout of a kernel */
@@ -206,7 +207,8 @@ typedef struct lith_shape {
 LITH_API lith_status lith_session_resize(lith_session *session, const lith_shape *shapes, int32_t count,
                                          lith_message *message);
 
-/* The inputs and outputs as they are in this session. */
+/* The inputs and outputs as they are in this session. A dynamic model's outputs have their declared shape before a run,
+ * with -1 where that is open, and the one that came out after it. */
 LITH_API lith_status lith_session_input_info(const lith_session *session, int32_t index, lith_tensor_info *info);
 LITH_API lith_status lith_session_output_info(const lith_session *session, int32_t index, lith_tensor_info *info);
 
@@ -216,14 +218,16 @@ LITH_API lith_status lith_session_set_input(lith_session *session, int32_t index
 LITH_API lith_status lith_session_get_output(const lith_session *session, int32_t index, void *data, size_t size,
                                              lith_message *message);
 
-/* Where a tensor lies, to write an input or read an output in place: valid until the next resize or bind. NULL: no
- * such index, shapes not known yet, or (inputs) a buffer of the caller is bound. */
+/* Where a tensor lies, to write an input or read an output in place: valid until the next resize or bind; an output of
+ * a dynamic model also only until the next run. NULL: no such index, shapes not known yet, (inputs) a buffer of the
+ * caller is bound, or (outputs of a dynamic model) there was no run. */
 LITH_API void *lith_session_input_data(lith_session *session, int32_t index);
 LITH_API const void *lith_session_output_data(const lith_session *session, int32_t index);
 
 /* Lets runs read an input from, or write an output to, memory of the caller without a copy, from now on, until it is
  * bound again (NULL: back to memory of the session). Inputs are never written to. `data` is a multiple of the element
- * size and lives as long as it is bound; `size` is that of the tensor. */
+ * size and lives as long as it is bound; `size` is that of the tensor. Where that is known only after a run, `size` is
+ * that of the buffer: it gets a copy, and a run whose output is larger fails. */
 LITH_API lith_status lith_session_bind_input(lith_session *session, int32_t index, const void *data, size_t size,
                                              lith_message *message);
 LITH_API lith_status lith_session_bind_output(lith_session *session, int32_t index, void *data, size_t size,

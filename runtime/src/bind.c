@@ -14,25 +14,34 @@ static size_t params_stride(const nnacl_op *op) {
 /* ---- types --------------------------------------------------------------------------------------------------------
  */
 
+lith_status lith_input_type(const lith_model *model, int32_t index, const lith_shape *shape, nnacl_tensor *type,
+                            lith_message *message) {
+    const lith_tensor *tensor = &model->tensors[model->inputs[index]];
+    nnacl_tensor result = tensor->type;
+    if (shape->rank != result.rank) {
+        return lith_fail(message, LITH_ERROR_SHAPE, "input '%.60s' has %d dimensions, not %d", tensor->name,
+                         (int)result.rank, (int)shape->rank);
+    }
+    memcpy(result.dims, shape->dims, sizeof result.dims);
+    if (nnacl_element_count(&result) < 0) {
+        return lith_fail(message, LITH_ERROR_SHAPE, "input '%.60s' cannot have that shape", tensor->name);
+    }
+    *type = result;
+    return LITH_OK;
+}
+
 static lith_status set_input_types(lith_binding *binding, const lith_shape *shapes, lith_message *message) {
     const lith_model *model = binding->model;
     for (int32_t i = 0; i < model->n_inputs; i++) {
-        const lith_tensor *tensor = &model->tensors[model->inputs[i]];
         nnacl_tensor *type = &binding->types[model->inputs[i]];
-        if (shapes != NULL) {
-            if (shapes[i].rank != type->rank) {
-                return lith_fail(message, LITH_ERROR_SHAPE, "input '%.60s' has %d dimensions, not %d", tensor->name,
-                                 (int)type->rank, (int)shapes[i].rank);
-            }
-            memcpy(type->dims, shapes[i].dims, sizeof type->dims);
+        lith_shape shape;
+        shape.rank = type->rank;
+        for (int32_t axis = 0; axis < LITH_MAX_RANK; axis++) {
+            shape.dims[axis] = type->dims[axis] < 0 ? 1 : type->dims[axis];
         }
-        for (int32_t axis = 0; axis < type->rank; axis++) {
-            if (type->dims[axis] < 0 && shapes == NULL) {
-                type->dims[axis] = 1;
-            }
-        }
-        if (nnacl_element_count(type) < 0) {
-            return lith_fail(message, LITH_ERROR_SHAPE, "input '%.60s' cannot have that shape", tensor->name);
+        lith_status status = lith_input_type(model, i, shapes != NULL ? &shapes[i] : &shape, type, message);
+        if (status != LITH_OK) {
+            return status;
         }
     }
     return LITH_OK;
@@ -63,6 +72,10 @@ static bool is_declared(const lith_model *model, const int32_t *indices, int32_t
     return true;
 }
 
+static bool is_constant(const lith_model *model, int32_t tensor) {
+    return model->tensors[tensor].type.data != NULL;
+}
+
 /* Derives the parameters and output types of a node. */
 static lith_status derive(lith_binding *binding, int32_t index, bool resized, lith_message *message) {
     const lith_model *model = binding->model;
@@ -75,6 +88,9 @@ static lith_status derive(lith_binding *binding, int32_t index, bool resized, li
         in[i].dtype = -1;
         if (node->inputs[i] >= 0) {
             in[i] = binding->types[node->inputs[i]];
+            if ((node->op->data_inputs >> i & 1) == 0 && !is_constant(model, node->inputs[i])) {
+                in[i].data = NULL;
+            }
         }
     }
     lith_status damage = resized ? LITH_ERROR_SHAPE : LITH_ERROR_FORMAT;
@@ -82,8 +98,8 @@ static lith_status derive(lith_binding *binding, int32_t index, bool resized, li
         memcpy(params, node->params, node->params_size);
     }
     /* A shorter struct comes from an older writer: what it lacks counts as zero, or is derived. */
-    if (!resized && node->params_size == node->op->params_size && is_declared(model, node->inputs, node->n_inputs) &&
-        is_declared(model, node->outputs, node->n_outputs)) {
+    if (!resized && !lith_node_reads_data(model, node) && node->params_size == node->op->params_size &&
+        is_declared(model, node->inputs, node->n_inputs) && is_declared(model, node->outputs, node->n_outputs)) {
         for (int32_t i = 0; i < node->n_outputs; i++) {
             out[i] = model->tensors[node->outputs[i]].type;
         }
@@ -116,7 +132,7 @@ static lith_status derive(lith_binding *binding, int32_t index, bool resized, li
 static bool serves(const lith_binding *binding, int32_t index, const nnacl_kernel *kernel) {
     const lith_node *node = &binding->model->nodes[index];
     for (int32_t i = 0; node->op->packed_size != NULL && i < node->n_inputs; i++) {
-        bool varies = node->inputs[i] >= 0 && binding->types[node->inputs[i]].data == NULL;
+        bool varies = node->inputs[i] >= 0 && !is_constant(binding->model, node->inputs[i]);
         if (varies && node->op->packed_size(binding->steps[index].params, kernel, i) > 0) {
             return false;
         }
@@ -148,9 +164,6 @@ static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_mess
     if (step->parts < 1) {
         step->parts = 1;
     }
-    if (step->macs > 0 && binding->macs <= INT64_MAX - step->macs) {
-        binding->macs += step->macs;
-    }
     return LITH_OK;
 }
 
@@ -175,7 +188,7 @@ static lith_packed *find_packed(const lith_binding *other, int32_t index, const 
 
 static size_t packed_size(const lith_binding *binding, int32_t index, int32_t input) {
     const lith_node *node = &binding->model->nodes[index];
-    bool constant = node->inputs[input] >= 0 && binding->types[node->inputs[input]].data != NULL;
+    bool constant = node->inputs[input] >= 0 && is_constant(binding->model, node->inputs[input]);
     if (node->op->packed_size == NULL || node->op->pack == NULL || !constant) {
         return 0;
     }
@@ -193,7 +206,7 @@ static bool pack_input(lith_binding *binding, int32_t index, lith_packed *packed
     packed->owned = true;
     binding->packed_bytes += packed->size;
     for (int32_t i = 0; i < node->n_inputs; i++) {
-        in[i] = node->inputs[i] >= 0 ? binding->types[node->inputs[i]].data : NULL;
+        in[i] = node->inputs[i] >= 0 ? binding->model->tensors[node->inputs[i]].type.data : NULL;
     }
     node->op->pack(step->params, step->kernel, packed->input, in, packed->data);
     return true;
@@ -270,6 +283,114 @@ void lith_binding_inherit(lith_binding *binding, lith_binding *previous) {
     }
 }
 
+/* ---- early results ------------------------------------------------------------------------------------------------
+ */
+
+static void release_early(nnacl_tensor *type, const lith_allocator *allocator) {
+    /* What a binding computed is its own, const for those who read it. */
+    lith_release(allocator, (void *)(uintptr_t)type->data, lith_type_bytes(type), 1);
+    type->data = NULL;
+}
+
+/* The constant inputs of a node as its kernel wants them: `in` gets what stands in for them. */
+static bool pack_for_once(const lith_binding *binding, int32_t index, const void **in, void **owned,
+                          const lith_allocator *allocator) {
+    const lith_node *node = &binding->model->nodes[index];
+    const lith_step *step = &binding->steps[index];
+    const void *plain[NNACL_MAX_INPUTS];
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        plain[i] = node->inputs[i] >= 0 ? binding->model->tensors[node->inputs[i]].type.data : NULL;
+    }
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        size_t size = packed_size(binding, index, i);
+        if (size > 0) {
+            owned[i] = lith_allocate(allocator, size, 1);
+            if (owned[i] == NULL) {
+                return false;
+            }
+            node->op->pack(step->params, step->kernel, i, plain, owned[i]);
+            in[i] = owned[i];
+        }
+    }
+    return true;
+}
+
+/* Runs a node whose inputs are known. */
+static lith_status compute_early(lith_binding *binding, int32_t index, const lith_allocator *allocator,
+                                 lith_message *message) {
+    const lith_node *node = &binding->model->nodes[index];
+    lith_step *step = &binding->steps[index];
+    const void *in[NNACL_MAX_INPUTS] = {NULL};
+    void *owned[NNACL_MAX_INPUTS] = {NULL};
+    void *out[NNACL_MAX_OUTPUTS] = {NULL};
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        in[i] = node->inputs[i] >= 0 ? binding->types[node->inputs[i]].data : NULL;
+    }
+    void *workspace = lith_allocate(allocator, step->workspace, 1);
+    bool complete = workspace != NULL && pack_for_once(binding, index, in, owned, allocator);
+    for (int32_t i = 0; i < node->n_outputs && complete; i++) {
+        nnacl_tensor *type = &binding->types[node->outputs[i]];
+        out[i] = lith_allocate(allocator, lith_type_bytes(type), 1);
+        type->data = out[i];
+        complete = out[i] != NULL;
+    }
+    if (complete) {
+        nnacl_ctx ctx = {workspace, step->workspace, 0, 1};
+        step->kernel->run(&ctx, step->params, in, out);
+        step->early = true;
+    }
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        if (owned[i] != NULL) {
+            lith_release(allocator, owned[i], packed_size(binding, index, i), 1);
+        }
+    }
+    lith_release(allocator, workspace, step->workspace, 1);
+    return complete ? LITH_OK : lith_fail_memory(message, "values that follow from shapes");
+}
+
+/* ---- node by node -------------------------------------------------------------------------------------------------
+ */
+
+/* Packs the constants of one node, into the room that it has in `binding->packed`. */
+static lith_status pack_node(lith_binding *binding, int32_t index, const nnacl_kernel *before,
+                             const lith_allocator *allocator, lith_message *message) {
+    lith_step *step = &binding->steps[index];
+    int32_t count = 0;
+    for (int32_t input = 0; input < binding->model->nodes[index].n_inputs; input++) {
+        size_t size = packed_size(binding, index, input);
+        if (size == 0) {
+            continue;
+        }
+        lith_packed *packed = &step->packed[count++];
+        if (packed->owned && before == step->kernel && packed->input == input && packed->size == size) {
+            continue;
+        }
+        if (packed->owned) {
+            lith_release(allocator, packed->data, packed->size, 1);
+            binding->packed_bytes -= packed->size;
+            packed->owned = false;
+        }
+        packed->input = input;
+        packed->size = size;
+        if (!pack_input(binding, index, packed, allocator)) {
+            step->n_packed = 0;
+            return lith_fail_memory(message, "packed weights");
+        }
+    }
+    step->n_packed = count;
+    return LITH_OK;
+}
+
+lith_status lith_binding_bind_node(lith_binding *binding, int32_t index, const lith_allocator *allocator,
+                                   lith_message *message) {
+    const nnacl_kernel *before = binding->steps[index].kernel;
+    lith_status status = derive(binding, index, true, message);
+    if (status == LITH_OK) {
+        status = choose_kernel(binding, index, message);
+    }
+    return status == LITH_OK ? pack_node(binding, index, before, allocator, message) : status;
+}
+
 /* ---- the binding --------------------------------------------------------------------------------------------------
  */
 
@@ -297,6 +418,59 @@ static lith_status allocate_tables(lith_binding *binding, const lith_allocator *
     return LITH_OK;
 }
 
+lith_status lith_binding_prepare(const lith_model *model, const lith_allocator *allocator, lith_binding **binding,
+                                 lith_message *message) {
+    lith_binding *result = lith_allocate(allocator, 1, sizeof *result);
+    if (result == NULL) {
+        return lith_fail_memory(message, "the nodes");
+    }
+    result->model = model;
+    lith_status status = allocate_tables(result, allocator, message);
+    size_t count = 0;
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        for (int32_t input = 0; input < model->nodes[i].n_inputs; input++) {
+            int32_t tensor = model->nodes[i].inputs[input];
+            count += tensor >= 0 && is_constant(model, tensor);
+        }
+    }
+    if (status == LITH_OK) {
+        result->packed = lith_allocate(allocator, count, sizeof *result->packed);
+        result->packed_count = result->packed != NULL ? count : 0;
+        status = result->packed != NULL ? LITH_OK : lith_fail_memory(message, "packed weights");
+    }
+    if (status != LITH_OK) {
+        lith_binding_destroy(result, allocator);
+        return status;
+    }
+    lith_packed *next = result->packed;
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        result->steps[i].packed = next;
+        for (int32_t input = 0; input < model->nodes[i].n_inputs; input++) {
+            int32_t tensor = model->nodes[i].inputs[input];
+            next += tensor >= 0 && is_constant(model, tensor);
+        }
+    }
+    *binding = result;
+    return LITH_OK;
+}
+
+lith_status lith_binding_check(const lith_model *model, lith_message *message) {
+    lith_binding *binding = NULL;
+    lith_status status = lith_binding_prepare(model, &model->allocator, &binding, message);
+    for (int32_t i = 0; status == LITH_OK && i < model->n_nodes; i++) {
+        const lith_node *node = &model->nodes[i];
+        if (!lith_node_reads_data(model, node) && is_declared(model, node->inputs, node->n_inputs) &&
+            is_declared(model, node->outputs, node->n_outputs)) {
+            status = derive(binding, i, false, message);
+            if (status == LITH_OK) {
+                status = choose_kernel(binding, i, message);
+            }
+        }
+    }
+    lith_binding_destroy(binding, &model->allocator);
+    return status;
+}
+
 lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_binding *previous,
                                 const lith_allocator *allocator, lith_binding **binding, lith_message *message) {
     lith_binding *result = lith_allocate(allocator, 1, sizeof *result);
@@ -315,6 +489,12 @@ lith_status lith_binding_create(const lith_model *model, const lith_shape *shape
         if (status == LITH_OK) {
             status = choose_kernel(result, i, message);
         }
+        if (status == LITH_OK && model->tensors[model->nodes[i].outputs[0]].early) {
+            status = compute_early(result, i, allocator, message);
+        }
+        if (status == LITH_OK && result->steps[i].macs > 0 && result->macs <= INT64_MAX - result->steps[i].macs) {
+            result->macs += result->steps[i].macs;
+        }
     }
     if (status == LITH_OK) {
         status = pack_constants(result, previous, allocator, message);
@@ -330,6 +510,11 @@ lith_status lith_binding_create(const lith_model *model, const lith_shape *shape
 void lith_binding_destroy(lith_binding *binding, const lith_allocator *allocator) {
     if (binding == NULL) {
         return;
+    }
+    for (int32_t i = 0; binding->types != NULL && i < binding->model->n_tensors; i++) {
+        if (binding->model->tensors[i].early) {
+            release_early(&binding->types[i], allocator);
+        }
     }
     for (size_t i = 0; i < binding->packed_count; i++) {
         if (binding->packed[i].owned) {

@@ -22,11 +22,12 @@ typedef struct lith_step {
     int64_t macs;
     lith_packed *packed;
     int32_t n_packed;
+    bool early; /* its outputs were computed with the binding: nothing is left to run */
 } lith_step;
 
 typedef struct lith_binding {
     const lith_model *model;
-    nnacl_tensor *types; /* of all tensors; `data` of constants is that of the file */
+    nnacl_tensor *types; /* of all tensors; `data` of constants is that of the file, that of early ones stands here */
     lith_step *steps;
     unsigned char *params; /* what the steps point into */
     size_t params_size;
@@ -42,6 +43,22 @@ typedef struct lith_binding {
  * `allocator`. */
 lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_binding *previous,
                                 const lith_allocator *allocator, lith_binding **binding, lith_message *message);
+
+/* The type of input `index` with another shape. */
+lith_status lith_input_type(const lith_model *model, int32_t index, const lith_shape *shape, nnacl_tensor *type,
+                            lith_message *message);
+
+/* A binding in which no node is bound yet: for dynamic.c, which binds them one by one. */
+lith_status lith_binding_prepare(const lith_model *model, const lith_allocator *allocator, lith_binding **binding,
+                                 lith_message *message);
+
+/* Derives parameters and output types of a node from the types of its inputs, whose `data` is set as far as it is
+ * known, chooses its kernel and packs its constants. What was packed before is used again where it fits. */
+lith_status lith_binding_bind_node(lith_binding *binding, int32_t index, const lith_allocator *allocator,
+                                   lith_message *message);
+
+/* Holds what is known of a dynamic model before it runs against the plan halves. */
+lith_status lith_binding_check(const lith_model *model, lith_message *message);
 
 /* Takes over what was borrowed from `previous` (may be NULL), which may be destroyed then. */
 void lith_binding_inherit(lith_binding *binding, lith_binding *previous);

@@ -353,7 +353,8 @@ lith_status lith_graph_load(lith_model *model, lith_message *message) {
         (status = load_nodes(model, tensors, nodes, graph, message)) != LITH_OK) {
         return status;
     }
-    return load_outputs(model, tensors, graph, message);
+    status = load_outputs(model, tensors, graph, message);
+    return status == LITH_OK ? lith_graph_flow(model, tensors, message) : status;
 }
 
 void lith_graph_release(lith_model *model) {

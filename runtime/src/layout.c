@@ -97,8 +97,7 @@ static void draft_tensors(lith_draft *draft, const lith_binding *binding, const 
     }
 }
 
-/* Into how many parts a node's work goes: as many as the threads can use, and no smaller than is worth it. */
-static int32_t choose_parts(const lith_binding *binding, int32_t index, int32_t threads) {
+int32_t lith_choose_parts(const lith_binding *binding, int32_t index, int32_t threads) {
     const lith_node *node = &binding->model->nodes[index];
     const lith_step *step = &binding->steps[index];
     uint64_t bytes = 0;
@@ -118,13 +117,13 @@ static bool draft_nodes(lith_draft *draft, lith_layout *layout, int32_t threads)
     for (int32_t i = 0; i < model->n_nodes; i++) {
         const lith_node *node = &model->nodes[i];
         lith_call *call = &layout->calls[i];
-        call->parts = choose_parts(binding, i, threads);
+        call->parts = lith_choose_parts(binding, i, threads);
         int32_t workers = call->parts < threads ? call->parts : threads;
         workers = workers < 1 ? 1 : workers;
         if (binding->steps[i].workspace > SIZE_MAX / 4 / (size_t)workers) {
             return false;
         }
-        call->workspace_stride = aligned(binding->steps[i].workspace);
+        call->workspace_stride = binding->steps[i].early ? 0 : aligned(binding->steps[i].workspace);
         draft->nodes[i] = (nnacl_plan_node){node->inputs,
                                             node->n_inputs,
                                             node->outputs,
@@ -266,7 +265,8 @@ static void point_call(lith_layout *layout, int32_t index) {
         call->out[i] = (void *)(uintptr_t)layout->places[node->outputs[i]];
     }
     call->workspace = layout->arena + layout->workspace_offsets[index];
-    call->skipped = node->op->alias == NNACL_ALIAS_VIEW && node->n_inputs > 0 && call->in[0] == call->out[0];
+    bool is_view = node->op->alias == NNACL_ALIAS_VIEW && node->n_inputs > 0 && call->in[0] == call->out[0];
+    call->skipped = step->early || is_view;
 }
 
 void lith_layout_point(lith_layout *layout, const lith_ports *ports) {

@@ -39,6 +39,10 @@ typedef struct lith_layout {
 lith_status lith_layout_create(const lith_binding *binding, const lith_ports *ports, int32_t threads, bool keep_inputs,
                                const lith_allocator *allocator, lith_layout **layout, lith_message *message);
 
+/* Into how many parts the work of a bound node goes: as many as the threads can use, and no smaller than is worth it.
+ */
+int32_t lith_choose_parts(const lith_binding *binding, int32_t index, int32_t threads);
+
 /* Takes note that bound buffers moved; which ports are bound has not changed since the layout was made. */
 void lith_layout_point(lith_layout *layout, const lith_ports *ports);
 

@@ -50,7 +50,8 @@ static lith_status open_model(const lith_model *prepared, lith_model **model, li
     if (status == LITH_OK) {
         lith_message reason;
         lith_binding *binding = NULL;
-        status = lith_binding_create(result, NULL, NULL, &allocator, &binding, &reason);
+        status = result->is_dynamic ? lith_binding_check(result, &reason)
+                                    : lith_binding_create(result, NULL, NULL, &allocator, &binding, &reason);
         if (status == LITH_ERROR_SHAPE && !result->is_static) {
             status = LITH_OK; /* sizes of 1 do not suit it: sessions wait for lith_session_resize */
         } else if (status != LITH_OK) {
@@ -179,6 +180,7 @@ lith_status lith_model_get_info(const lith_model *model, lith_model_info *info) 
     result.node_count = model->n_nodes;
     result.metadata_count = (int32_t)fb_length(fb_vector(model->root, FB_MODEL_METADATA));
     result.is_static = model->is_static;
+    result.is_dynamic = model->is_dynamic;
     result.isa_mask = model->isa_mask;
     result.macs = model->is_static ? model->binding->macs : 0;
     result.file_bytes = model->mapping.size;

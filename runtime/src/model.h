@@ -28,6 +28,7 @@ typedef struct lith_tensor {
     bool variable;
     bool produced; /* by a node */
     bool input;    /* of the graph */
+    bool early;    /* follows from the shapes of the inputs, and is computed with them: a shape depends on it */
 } lith_tensor;
 
 typedef struct lith_node {
@@ -60,8 +61,10 @@ struct lith_model {
     const int32_t *outputs;
     int32_t n_outputs;
     bool is_static;
+    bool is_dynamic; /* a shape depends on values that are known only while the model runs: see dynamic.h */
     size_t constant_bytes;
-    /* For the declared shapes, sizes known at run time only taken as 1. NULL: the model cannot run with those. */
+    /* For the declared shapes, sizes known at run time only taken as 1. NULL: the model cannot run with those, or is
+     * dynamic. */
     struct lith_binding *binding;
 };
 
@@ -70,6 +73,12 @@ struct lith_model {
  * lith_graph_release, also after a failure. */
 lith_status lith_graph_load(lith_model *model, lith_message *message);
 void lith_graph_release(lith_model *model);
+
+/* Finds out which tensors are early, and whether the model is dynamic. (graph_flow.c) */
+lith_status lith_graph_flow(lith_model *model, lith_tensor *tensors, lith_message *message);
+
+/* Whether resize() of this node reads an input that is not a constant. */
+bool lith_node_reads_data(const lith_model *model, const lith_node *node);
 
 /* Bytes of a tensor all of whose dimensions are known. */
 size_t lith_type_bytes(const nnacl_tensor *type);

@@ -9,7 +9,7 @@
 #include "session.h"
 #include "status.h"
 
-static int64_t now(void) {
+int64_t lith_now(void) {
     struct timespec time;
 #if defined(__unix__) || defined(__APPLE__)
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -43,14 +43,73 @@ static void profile_node(lith_session *session, int32_t index) {
     const lith_node *node = &session->model->nodes[index];
     const lith_step *step = &session->binding->steps[index];
     const lith_call *call = &session->layout->calls[index];
-    int64_t start = now();
+    int64_t start = lith_now();
     run_node(session, index);
-    int64_t end = now();
+    int64_t end = lith_now();
     lith_profile_event event = {
         index,      node->name, node->op->name, step->kernel->symbol, call->skipped ? 0 : end - start,
         step->macs, call->parts};
     session->profiler(session->profiler_user, &event);
 }
+
+/* ---- dynamic models -----------------------------------------------------------------------------------------------
+ */
+
+static bool is_cancelled(void *user) {
+    const lith_session *session = user;
+    return atomic_load_explicit(&session->cancelled, memory_order_relaxed);
+}
+
+static void note_node(void *user, int32_t index, const lith_step *step, int32_t parts, int64_t start) {
+    const lith_session *session = user;
+    int64_t end = lith_now();
+    const lith_node *node = &session->model->nodes[index];
+    lith_profile_event event = {
+        index, node->name, node->op->name, step->kernel->symbol, parts > 0 ? end - start : 0, step->macs, parts};
+    session->profiler(session->profiler_user, &event);
+}
+
+static lith_status copy_dynamic_outputs(const lith_session *session, lith_message *message) {
+    const lith_model *model = session->model;
+    for (int32_t pass = 0; pass < 2; pass++) {
+        for (int32_t i = 0; i < model->n_outputs; i++) {
+            size_t size = lith_type_bytes(&session->dynamic->binding->types[model->outputs[i]]);
+            if (session->ports.outputs[i] == NULL || size == 0) {
+                continue;
+            }
+            if (size > session->output_sizes[i]) {
+                return lith_fail(message, LITH_ERROR_SHAPE, "output '%.60s' has %llu bytes, its bound buffer %llu",
+                                 model->tensors[model->outputs[i]].name, (unsigned long long)size,
+                                 (unsigned long long)session->output_sizes[i]);
+            }
+            if (pass == 1) {
+                memmove(session->ports.outputs[i], session->dynamic->slots[model->outputs[i]].place, size);
+            }
+        }
+    }
+    return LITH_OK;
+}
+
+static lith_status run_dynamic(lith_session *session, lith_message *message) {
+    if (!session->dynamic->shaped) {
+        return lith_fail(message, LITH_ERROR_SHAPE, "the shapes of the inputs are not known: call lith_session_resize");
+    }
+    lith_watch watch = {is_cancelled, session->profiler != NULL ? note_node : NULL, session};
+    lith_blocks_begin(&session->blocks);
+    lith_status status = lith_dynamic_run(session->dynamic, &watch, message);
+    if (status == LITH_OK && is_cancelled(session)) {
+        status = lith_fail(message, LITH_CANCELLED, "the run was cancelled");
+    }
+    atomic_store(&session->cancelled, false);
+    if (status == LITH_OK) {
+        status = copy_dynamic_outputs(session, message);
+    }
+    lith_blocks_end(&session->blocks);
+    return status;
+}
+
+/* ---- static models ------------------------------------------------------------------------------------------------
+ */
 
 /* Bound outputs that no node could write to: a constant, an input, state, or a tensor that is an output twice. */
 static void copy_outputs(const lith_session *session) {
@@ -66,6 +125,9 @@ static void copy_outputs(const lith_session *session) {
 }
 
 lith_status lith_session_run(lith_session *session, lith_message *message) {
+    if (session->dynamic != NULL) {
+        return run_dynamic(session, message);
+    }
     if (session->layout == NULL) {
         return lith_fail(message, LITH_ERROR_SHAPE, "the shapes of the inputs are not known: call lith_session_resize");
     }

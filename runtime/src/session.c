@@ -45,9 +45,20 @@ static void set_variables(const lith_layout *layout, const lith_layout *old) {
     }
 }
 
+static void reset_dynamic(const lith_dynamic *dynamic) {
+    for (int32_t i = 0; i < dynamic->model->n_tensors; i++) {
+        const lith_tensor *tensor = &dynamic->model->tensors[i];
+        if (tensor->variable) {
+            fill(lith_block_data(dynamic->slots[i].block), lith_type_bytes(&tensor->type), tensor);
+        }
+    }
+}
+
 void lith_session_reset(lith_session *session) {
     if (session->layout != NULL) {
         set_variables(session->layout, NULL);
+    } else if (session->dynamic != NULL) {
+        reset_dynamic(session->dynamic);
     }
 }
 
@@ -97,6 +108,22 @@ static lith_status read_options(const lith_session_options *given, lith_session_
     return LITH_OK;
 }
 
+static lith_status create_dynamic(lith_session *session, lith_message *message) {
+    const lith_model *model = session->model;
+    session->blocks.allocator = &session->allocator;
+    lith_status status =
+        lith_dynamic_create(model, session->pool, &session->blocks, &session->allocator, &session->dynamic, message);
+    bool known = true;
+    for (int32_t i = 0; i < model->n_inputs; i++) {
+        known = known && nnacl_element_count(&model->tensors[model->inputs[i]].type) >= 0;
+    }
+    if (status == LITH_OK) {
+        reset_dynamic(session->dynamic);
+        status = known ? lith_dynamic_resize(session->dynamic, NULL, message) : LITH_OK;
+    }
+    return status;
+}
+
 lith_status lith_session_create(const lith_model *model, const lith_session_options *options, lith_session **session,
                                 lith_message *message) {
     lith_session_options chosen = LITH_SESSION_OPTIONS_INIT;
@@ -118,12 +145,15 @@ lith_status lith_session_create(const lith_model *model, const lith_session_opti
     atomic_init(&result->cancelled, false);
     result->ports.inputs = lith_allocate(&allocator, input_count(result), sizeof *result->ports.inputs);
     result->ports.outputs = lith_allocate(&allocator, output_count(result), sizeof *result->ports.outputs);
-    if (result->ports.inputs == NULL || result->ports.outputs == NULL) {
+    result->output_sizes = lith_allocate(&allocator, output_count(result), sizeof *result->output_sizes);
+    if (result->ports.inputs == NULL || result->ports.outputs == NULL || result->output_sizes == NULL) {
         status = lith_fail_memory(message, "the session");
     } else {
         status = lith_pool_create(chosen.threads > 1 ? chosen.threads : 1, &allocator, &result->pool, message);
     }
-    if (status == LITH_OK && model->binding != NULL) {
+    if (status == LITH_OK && model->is_dynamic) {
+        status = create_dynamic(result, message);
+    } else if (status == LITH_OK && model->binding != NULL) {
         status = renew_layout(result, model->binding, &result->ports, message);
         result->binding = model->binding;
     }
@@ -143,9 +173,19 @@ void lith_session_destroy(lith_session *session) {
     lith_pool_destroy(session->pool, &allocator);
     lith_layout_destroy(session->layout, &allocator);
     lith_binding_destroy(session->own, &allocator);
+    lith_dynamic_destroy(session->dynamic);
+    lith_blocks_release(&session->blocks);
+    lith_release(&allocator, session->output_sizes, output_count(session), sizeof *session->output_sizes);
     lith_release(&allocator, session->ports.outputs, output_count(session), sizeof *session->ports.outputs);
     lith_release(&allocator, session->ports.inputs, input_count(session), sizeof *session->ports.inputs);
     lith_release(&allocator, session, 1, sizeof *session);
+}
+
+static void unbind_all(lith_session *session) {
+    memset(session->ports.inputs, 0, input_count(session) * sizeof *session->ports.inputs);
+    if (output_count(session) > 0) {
+        memset(session->ports.outputs, 0, output_count(session) * sizeof *session->ports.outputs);
+    }
 }
 
 lith_status lith_session_resize(lith_session *session, const lith_shape *shapes, int32_t count, lith_message *message) {
@@ -156,6 +196,13 @@ lith_status lith_session_resize(lith_session *session, const lith_shape *shapes,
     }
     if (count == 0) {
         return LITH_OK;
+    }
+    if (session->dynamic != NULL) {
+        lith_status result = lith_dynamic_resize(session->dynamic, shapes, message);
+        if (result == LITH_OK) {
+            unbind_all(session);
+        }
+        return result;
     }
     lith_ports none = {lith_allocate(&session->allocator, input_count(session), sizeof *none.inputs),
                        lith_allocate(&session->allocator, output_count(session), sizeof *none.outputs)};
@@ -177,10 +224,7 @@ lith_status lith_session_resize(lith_session *session, const lith_shape *shapes,
         lith_binding_destroy(session->own, &session->allocator);
         session->own = binding;
         session->binding = binding;
-        memset(session->ports.inputs, 0, input_count(session) * sizeof *session->ports.inputs);
-        if (model->n_outputs > 0) {
-            memset(session->ports.outputs, 0, output_count(session) * sizeof *session->ports.outputs);
-        }
+        unbind_all(session);
     }
     lith_release(&session->allocator, none.outputs, output_count(session), sizeof *none.outputs);
     lith_release(&session->allocator, none.inputs, input_count(session), sizeof *none.inputs);
@@ -190,14 +234,23 @@ lith_status lith_session_resize(lith_session *session, const lith_shape *shapes,
 /* ---- inputs and outputs -------------------------------------------------------------------------------------------
  */
 
+/* The type of an input or output as it is now. */
+static const nnacl_tensor *port_type(const lith_session *session, int32_t tensor) {
+    if (session->binding != NULL) {
+        return &session->binding->types[tensor];
+    }
+    if (session->dynamic != NULL && session->dynamic->slots[tensor].place != NULL) {
+        return &session->dynamic->binding->types[tensor];
+    }
+    return &session->model->tensors[tensor].type;
+}
+
 static lith_status port_info(const lith_session *session, const int32_t *ports, int32_t count, int32_t index,
                              lith_tensor_info *info) {
     if (info == NULL || index < 0 || index >= count) {
         return LITH_ERROR_ARGUMENT;
     }
-    const lith_tensor *tensor = &session->model->tensors[ports[index]];
-    lith_describe_tensor(tensor, session->binding != NULL ? &session->binding->types[ports[index]] : &tensor->type,
-                         info);
+    lith_describe_tensor(&session->model->tensors[ports[index]], port_type(session, ports[index]), info);
     return LITH_OK;
 }
 
@@ -209,6 +262,11 @@ lith_status lith_session_output_info(const lith_session *session, int32_t index,
     return port_info(session, session->model->outputs, session->model->n_outputs, index, info);
 }
 
+/* Whether the shapes of the inputs are known. */
+static bool has_shapes(const lith_session *session) {
+    return session->dynamic != NULL ? session->dynamic->shaped : session->layout != NULL;
+}
+
 /* Whether `data` of `size` bytes can serve port `index`. */
 static lith_status check_port(const lith_session *session, const int32_t *ports, int32_t count, const char *what,
                               int32_t index, const void *data, size_t size, lith_message *message) {
@@ -217,11 +275,14 @@ static lith_status check_port(const lith_session *session, const int32_t *ports,
                          (int)count);
     }
     const char *name = session->model->tensors[ports[index]].name;
-    if (session->layout == NULL) {
+    if (!has_shapes(session)) {
         return lith_fail(message, LITH_ERROR_SHAPE, "the shape of %s '%.60s' is not known: call lith_session_resize",
                          what, name);
     }
-    size_t wanted = lith_type_bytes(&session->binding->types[ports[index]]);
+    if (nnacl_element_count(port_type(session, ports[index])) < 0) {
+        return lith_fail(message, LITH_ERROR_SHAPE, "the shape of %s '%.60s' is known only after a run", what, name);
+    }
+    size_t wanted = lith_type_bytes(port_type(session, ports[index]));
     if (size != wanted) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "%s '%.60s' has %llu bytes, not %llu", what, name,
                          (unsigned long long)wanted, (unsigned long long)size);
@@ -234,6 +295,10 @@ static lith_status check_port(const lith_session *session, const int32_t *ports,
 
 /* The memory of the session for an input; NULL when a buffer is bound. */
 static void *input_place(const lith_session *session, int32_t index) {
+    if (session->dynamic != NULL) {
+        lith_block *block = session->dynamic->slots[session->model->inputs[index]].block;
+        return block != NULL ? lith_block_data(block) : NULL;
+    }
     size_t offset = session->layout->offsets[session->model->inputs[index]];
     return session->ports.inputs[index] == NULL && offset != LITH_NOWHERE ? session->layout->arena + offset : NULL;
 }
@@ -256,7 +321,11 @@ lith_status lith_session_set_input(lith_session *session, int32_t index, const v
     return LITH_OK;
 }
 
+/* NULL: a dynamic model has no output before it has run. */
 static const void *output_place(const lith_session *session, int32_t index) {
+    if (session->dynamic != NULL) {
+        return session->dynamic->slots[session->model->outputs[index]].place;
+    }
     return session->layout->places[session->model->outputs[index]];
 }
 
@@ -264,21 +333,29 @@ lith_status lith_session_get_output(const lith_session *session, int32_t index, 
                                     lith_message *message) {
     const lith_model *model = session->model;
     lith_status status = check_port(session, model->outputs, model->n_outputs, "output", index, data, size, message);
-    if (status == LITH_OK && size > 0) {
-        memmove(data, output_place(session, index), size);
+    if (status != LITH_OK) {
+        return status;
     }
-    return status;
+    const void *place = output_place(session, index);
+    if (place == NULL && size > 0) {
+        return lith_fail(message, LITH_ERROR_SHAPE, "output '%.60s' has no value: the model has not run",
+                         model->tensors[model->outputs[index]].name);
+    }
+    if (size > 0) {
+        memmove(data, place, size);
+    }
+    return LITH_OK;
 }
 
 void *lith_session_input_data(lith_session *session, int32_t index) {
-    if (session->layout == NULL || index < 0 || index >= session->model->n_inputs) {
+    if (!has_shapes(session) || index < 0 || index >= session->model->n_inputs) {
         return NULL;
     }
     return input_place(session, index);
 }
 
 const void *lith_session_output_data(const lith_session *session, int32_t index) {
-    if (session->layout == NULL || index < 0 || index >= session->model->n_outputs) {
+    if (!has_shapes(session) || index < 0 || index >= session->model->n_outputs) {
         return NULL;
     }
     return output_place(session, index);
@@ -290,10 +367,15 @@ const void *lith_session_output_data(const lith_session *session, int32_t index)
 /* NULL, which ends a binding, always fits. */
 static lith_status check_buffer(const lith_session *session, const int32_t *ports, int32_t count, const char *what,
                                 int32_t index, const void *data, size_t size, lith_message *message) {
-    if (data == NULL && session->layout != NULL && index >= 0 && index < count) {
+    if (data == NULL && has_shapes(session) && index >= 0 && index < count) {
         return LITH_OK;
     }
-    lith_status status = check_port(session, ports, count, what, index, data, size, message);
+    bool open = session->dynamic != NULL && index >= 0 && index < count && has_shapes(session) &&
+                nnacl_element_count(&session->model->tensors[ports[index]].type) < 0;
+    lith_status status = LITH_OK;
+    if (!open || ports != session->model->outputs) {
+        status = check_port(session, ports, count, what, index, data, size, message);
+    }
     if (status != LITH_OK) {
         return status;
     }
@@ -308,6 +390,9 @@ static lith_status check_buffer(const lith_session *session, const int32_t *port
 
 /* After an entry of the ports changed. Memory is planned anew when it was not bound before, or is not any more. */
 static lith_status follow_ports(lith_session *session, bool was_bound, bool is_bound, lith_message *message) {
+    if (session->dynamic != NULL) {
+        return LITH_OK;
+    }
     if (was_bound == is_bound) {
         lith_layout_point(session->layout, &session->ports);
         return LITH_OK;
@@ -321,6 +406,12 @@ lith_status lith_session_bind_input(lith_session *session, int32_t index, const 
     lith_status status = check_buffer(session, model->inputs, model->n_inputs, "input", index, data, size, message);
     if (status == LITH_OK) {
         const void *before = session->ports.inputs[index];
+        if (session->dynamic != NULL) {
+            status = lith_dynamic_bind_input(session->dynamic, index, data, message);
+        }
+        if (status != LITH_OK) {
+            return status;
+        }
         session->ports.inputs[index] = data;
         status = follow_ports(session, before != NULL, data != NULL, message);
         if (status != LITH_OK) {
@@ -337,6 +428,7 @@ lith_status lith_session_bind_output(lith_session *session, int32_t index, void 
     if (status == LITH_OK) {
         void *before = session->ports.outputs[index];
         session->ports.outputs[index] = data;
+        session->output_sizes[index] = size;
         status = follow_ports(session, before != NULL, data != NULL, message);
         if (status != LITH_OK) {
             session->ports.outputs[index] = before;
@@ -353,6 +445,15 @@ lith_status lith_session_memory(const lith_session *session, lith_memory_info *i
         return LITH_ERROR_ARGUMENT;
     }
     lith_memory_info result = {0, 0, 0, sizeof *session, lith_pool_threads(session->pool)};
+    if (session->dynamic != NULL) {
+        const lith_model *model = session->model;
+        result.arena_bytes = session->blocks.held;
+        result.lower_bound_bytes = session->blocks.peak;
+        result.packed_bytes = session->dynamic->binding->packed_bytes;
+        result.overhead_bytes += sizeof *session->dynamic + session->dynamic->binding->params_size +
+                                 (size_t)model->n_tensors * (sizeof(nnacl_tensor) + sizeof(lith_slot)) +
+                                 (size_t)model->n_nodes * (sizeof(lith_step) + sizeof(uint64_t));
+    }
     if (session->layout != NULL) {
         const lith_model *model = session->model;
         result.arena_bytes = session->layout->arena_size;

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "dynamic.h"
 #include "layout.h"
 #include "threads.h"
 
@@ -14,11 +15,17 @@ struct lith_session {
     bool keep_inputs;
     const lith_binding *binding; /* that of the model, or `own`; NULL: shapes are not known yet */
     lith_binding *own;
-    lith_layout *layout; /* NULL as long as `binding` is */
+    lith_layout *layout;   /* NULL as long as `binding` is */
+    lith_dynamic *dynamic; /* of a dynamic model, which has neither of these */
+    lith_blocks blocks;    /* of `dynamic` */
     lith_ports ports;
+    size_t *output_sizes; /* of the bound output buffers; what a dynamic model writes may be smaller */
     lith_profile_fn profiler;
     void *profiler_user;
     atomic_bool cancelled;
 };
+
+/* Nanoseconds of a clock that never goes back. */
+int64_t lith_now(void);
 
 #endif
