@@ -61,4 +61,6 @@ def _reshape_instead(graph: Graph, node: Node) -> bool:
     shape = reshape_to(x, node.output.shape)
     if shape is None:
         return False
-    return substitute(graph, node.output, rebuild(graph, node, "reshape", [x], {"shape": shape}, quant_from=node.output))
+    return substitute(
+        graph, node.output, rebuild(graph, node, "reshape", [x], {"shape": shape}, quant_from=node.output)
+    )

@@ -15,7 +15,12 @@ POOLS = ("max_pool2d", "avg_pool2d")
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if node.op == "pad" and not takes_data(node) and node.attrs["mode"] == CONSTANT_MODE and len(node.output.shape) == 4:
+        if (
+            node.op == "pad"
+            and not takes_data(node)
+            and node.attrs["mode"] == CONSTANT_MODE
+            and len(node.output.shape) == 4
+        ):
             changed |= _fold(graph, node)
     return changed
 
