@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -31,6 +32,7 @@ from . import (
     onnx_reduce,
     onnx_resize,
     onnx_rnn,
+    onnx_shapes,
 )
 from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
 from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
@@ -51,6 +53,7 @@ ROWS: dict[str, Row] = {
     **onnx_reduce.ROWS,
     **onnx_resize.ROWS,
     **onnx_rnn.ROWS,
+    **onnx_shapes.ROWS,
 }
 """Every ONNX operator that is known."""
 
@@ -247,15 +250,15 @@ class _Importer:
         if any(isinstance(entry, Poison) for entry in node.entries):
             return self._poisoned(node, row)
         if node.op == "Shape":
-            return self._sizes([shape_of(node)])
+            return self._sizes(node, [shape_of(node)])
         if node.op == "Size":
-            return self._sizes([size_of(node)])
+            return self._sizes(node, [size_of(node)])
         if node.op == "If":
             return self._branch(node)
         if (arrays := compute(node)) is not None:
             return [self.builder.computed(array) for array in arrays]
         if (sizes := compute_sizes(node)) is not None:
-            return self._sizes(sizes)
+            return self._sizes(node, sizes)
         if row is None:
             raise Reject(*_why_unknown(node))
         result = row(self.builder, node)
@@ -281,9 +284,21 @@ class _Importer:
             raise self.fail(f"no node computes '{missing[0]}', an output of a branch of '{node.name}'")
         return [self.scope[info.name] for info in branch.output]
 
-    def _sizes(self, results: Sequence[Sizes]) -> Sequence[Entry]:
-        """Sizes that are all known are constants like any other."""
-        return [item if (known := item.known()) is None else self.builder.computed(known) for item in results]
+    def _sizes(self, node: OnnxNode, results: Sequence[Sizes]) -> Sequence[Entry]:
+        """Sizes that are all known are constants like any other; the others can be read at run time."""
+        lowered: list[Value] = []
+
+        def lower() -> Value:
+            if not lowered:
+                row = ROWS[node.op]
+                result = self.builder.elsewhere(node.name, node.op, lambda: row(self.builder, node))
+                lowered.extend([result] if isinstance(result, Value) else result)
+            return lowered[0]
+
+        return [
+            replace(item, lower=lower) if (known := item.known()) is None else self.builder.computed(known)
+            for item in results
+        ]
 
     def _poisoned(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
         """A node behind a rejected one: it is reported too when its operator is not known at all."""
@@ -302,8 +317,9 @@ class _Importer:
                 raise self.fail(f"no node computes the output '{info.name}'")
             entry = self.scope[info.name]
             self.builder.begin(info.name, "output")
-            if isinstance(entry, Sizes) and (known := entry.known()) is not None:
-                entry = self.builder.computed(known)
+            if isinstance(entry, Sizes):
+                known = entry.known()
+                entry = self.builder.computed(known) if known is not None else entry.lower() if entry.lower else entry
             if not isinstance(entry, Value):
                 self.rejected.append(Unsupported(info.name, "output", "it is a size that is known only at run time"))
                 continue

@@ -24,11 +24,6 @@ def constant(g: Builder, node: OnnxNode) -> Value:
     raise Reject(f"a constant of the form {', '.join(names) or 'none'} is not supported")
 
 
-def constant_of_shape(g: Builder, node: OnnxNode) -> Value:
-    """ConstantOfShape whose shape is not constant."""
-    raise Reject("the shape is known only at run time", "give all input sizes, for example --input x:1,3,224,224")
-
-
 REASONS: dict[str, tuple[str, str]] = {
     "If": ("control flow is supported only when its condition is constant", "trace the model with fixed input sizes"),
     "Loop": ("loops are not supported", "unroll the loop in the export"),
@@ -38,4 +33,4 @@ REASONS: dict[str, tuple[str, str]] = {
     "Unique": ("its output size depends on the data", "cut the model before it"),
 }
 
-ROWS: dict[str, Row] = {"Constant": constant, "ConstantOfShape": constant_of_shape}
+ROWS: dict[str, Row] = {"Constant": constant}

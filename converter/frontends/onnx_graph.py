@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import onnx
@@ -19,6 +20,7 @@ from onnx import AttributeProto, helper, numpy_helper
 
 from ...dtypes import DType
 from ...ir import Dim, Graph, Quant, TensorType, Value
+from ..passes.edits import carry_decoded
 from ..passes.fold_constants import folded_output
 
 WITHOUT_EFFECT = frozenset(
@@ -44,6 +46,8 @@ class Sizes:
 
     elements: np.ndarray
     """dtype object."""
+    lower: Callable[[], Value] | None = None
+    """Makes the tensor that is read at run time, for whom needs one."""
 
     @property
     def dims(self) -> tuple[int | str | None, ...]:
@@ -59,6 +63,8 @@ class Sizes:
 class Poison:
     """Stands for an output of a node that was rejected."""
 
+
+T = TypeVar("T")
 
 Entry = Value | Sizes | Poison | None
 
@@ -93,6 +99,8 @@ class OnnxNode:
             return entry
         if isinstance(entry, Sizes) and (known := entry.known()) is not None:
             return constant(known, f"{self.name}_sizes")
+        if isinstance(entry, Sizes) and entry.lower is not None:
+            return entry.lower()
         raise Reject(f"input {index} holds sizes that are known only at run time", FIX_SIZES)
 
     def optional(self, index: int) -> Value | None:
@@ -239,6 +247,16 @@ class Builder:
         self.created.clear()
         self._kept.clear()
 
+    def elsewhere(self, label: str, source: str, make: Callable[[], T]) -> T:
+        """What ``make`` builds on behalf of another node, while the current one is being converted."""
+        label, self.label = self.label, label
+        source, self.source = self.source, source
+        created, self.created = self.created, set()
+        try:
+            return make()
+        finally:
+            self.label, self.source, self.created = label, source, created
+
     def _note(self, value: Value) -> Value:
         self.created.add(id(value))
         self._kept.append(value)
@@ -274,8 +292,10 @@ class Builder:
         folded = folded_output(node)
         if folded is None:
             return self._note(output)
+        value = self._note(constant(folded, output.name))
+        carry_decoded(node, value)
         self.graph.remove(node)
-        return self._note(constant(folded, output.name))
+        return value
 
     def add_all(
         self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None = None
@@ -303,7 +323,10 @@ class Builder:
         if tuple(shape) == x.shape:
             return x
         if 0 in shape:
-            raise Reject(f"the new shape {tuple(shape)} is empty")
+            sizes = [dim if isinstance(dim, int) else -1 for dim in shape]
+            if sizes.count(-1) > 1 or (x.type.is_static and -1 in sizes):
+                raise Reject(f"the new shape {tuple(shape)} is empty, and not all of its sizes are known", FIX_SIZES)
+            return self.add("reshape", [x], {"shape": tuple(sizes), "allow_zero": 1})
         wanted: list[int] = []
         for index, dim in enumerate(shape):
             if isinstance(dim, int):

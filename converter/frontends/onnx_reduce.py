@@ -8,9 +8,9 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_data import axes_of
 from .onnx_graph import Builder, OnnxNode, Row
 from .onnx_math import WIDER, axis_of, checked_axis, widened
+from .onnx_shapes import axes_of
 
 FIRST_WITH_AXES_INPUT = {"ReduceSum": 13}
 """Opset since which the axes are an input; 18 for the others."""

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from ...ir import Value
-from .onnx_data import broadcast, cut
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 from .onnx_math import checked_axis
+from .onnx_shapes import broadcast, cut
 
 ROUNDINGS: dict[str, Callable[[float], int]] = {
     "round_prefer_floor": lambda x: math.ceil(x - 0.5),

@@ -12,7 +12,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from ...ir import Value
-from .onnx_graph import FIX_SIZES, OnnxNode, Reject, Sizes, usable_array
+from .onnx_graph import OnnxNode, Reject, Sizes, usable_array
 
 QUANTIZING = frozenset({"DequantizeLinear", "QuantizeLinear"})
 """Operators whose integers stay in the graph, since integer kernels may want them."""
@@ -125,7 +125,8 @@ def compute_sizes(node: OnnxNode) -> list[Sizes] | None:
             arrays.append(entry.data)
         else:
             return None
-    return [Sizes(np.asarray(result, dtype=object)) for result in rule(node, arrays)]
+    results = rule(node, arrays)
+    return None if results is None else [Sizes(np.asarray(result, dtype=object)) for result in results]
 
 
 def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -201,7 +202,7 @@ def _boxed(result: Any) -> np.ndarray:
     return _objects([result], ())
 
 
-def _slice(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+def _slice(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray] | None:
     data = arrays[0]
     if node.opset >= 10:
         starts, ends = (array.reshape(-1).tolist() for array in arrays[1:3])
@@ -213,7 +214,7 @@ def _slice(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     index = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if not all(isinstance(bound, int) for bound in (start, end, step)):
-            raise Reject("it is sliced at a size that is known only at run time", FIX_SIZES)
+            return None
         index[axis] = slice(start, end, step)
     return [data[tuple(index)]]
 
@@ -239,11 +240,11 @@ def _reshape(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     return [arrays[0].reshape([int(dim) for dim in arrays[1].reshape(-1).tolist()])]
 
 
-def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray] | None:
     kinds: dict[int, Any] = {onnx.TensorProto.FLOAT: float, onnx.TensorProto.INT64: int, onnx.TensorProto.INT32: int}
     kind = kinds.get(node.integer("to", 0))
     if kind is None:
-        raise Reject("it casts a size that is known only at run time", FIX_SIZES)
+        return None
     items = [kind(item) if isinstance(item, int | float) else item for item in arrays[0].reshape(-1).tolist()]
     return [_objects(items, arrays[0].shape)]
 
@@ -260,7 +261,7 @@ def _same(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     return [arrays[0]]
 
 
-_RULES: dict[str, Callable[[OnnxNode, list[Any]], list[np.ndarray]]] = {
+_RULES: dict[str, Callable[[OnnxNode, list[Any]], list[np.ndarray] | None]] = {
     "Add": _elementwise(_add),
     "Cast": _cast,
     "Concat": _concat,

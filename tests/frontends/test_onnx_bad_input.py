@@ -95,10 +95,10 @@ def test_all_unsupported_nodes_are_listed(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("LSTM", ["x", "w", "r"], ["h"], name="recurrent", direction="sideways"),
         helper.make_node("Relu", ["h"], ["t"]),
-        helper.make_node("NonZero", ["t"], ["n"], name="holes"),
+        helper.make_node("Multinomial", ["t"], ["n"], name="holes"),
         helper.make_node("Conv", ["image", "k"], ["c"], name="conv", auto_pad="SOMEHOW"),
         helper.make_node("Magic", ["c"], ["m"], name="spell", domain="com.example"),
-        helper.make_node("Pad", ["image", "pads"], ["y"], name="pad", mode="wrap"),
+        helper.make_node("Pad", ["image", "pads"], ["y"], name="pad", mode="somehow"),
         helper.make_node("Nonsense", ["image"], ["z"], name="nonsense"),
     ]
     constants = {
@@ -121,7 +121,7 @@ def test_all_unsupported_nodes_are_listed(tmp_path: Path) -> None:
 
 
 def test_two_hundred_unsupported_nodes(tmp_path: Path) -> None:
-    nodes = [helper.make_node("NonZero", ["x" if i == 0 else f"t{i - 1}"], [f"t{i}"], name=f"n{i}") for i in range(200)]
+    nodes = [helper.make_node("Multinomial", ["x" if i == 0 else f"t{i - 1}"], [f"t{i}"], name=f"n{i}") for i in range(200)]
     error = error_of(make_model(nodes, {"x": (2, 3)}, ["t199"]), tmp_path)
     assert isinstance(error, UnsupportedError)
     assert len(error.items) == 200
