@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "attention/attention.h"
 #include "conv/conv.h"
 #include "data/data.h"
 #include "dense/dense.h"

@@ -49,6 +49,12 @@ typedef struct nnacl_attention_params {
     int32_t has_lengths, lengths_are_s64;
 } nnacl_attention_params;
 
+/* For kernels that work on blocks of queries: scores neither shown nor capped, and more than a few queries. */
+bool nnacl_attention_accepts_blocks(const void *params);
+
+/* Queries in such a block, at most. */
+#define NNACL_ATTENTION_BLOCK 48
+
 typedef struct nnacl_rotary_params {
     /* attributes */
     int32_t layout;

@@ -1,4 +1,5 @@
 #include "attention/attention.h"
+#include "common/panels.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 
@@ -103,10 +104,20 @@ static const char *attention_resize(void *params, const nnacl_tensor *in, int32_
     return message;
 }
 
-/* The scores of one query. */
+bool nnacl_attention_accepts_blocks(const void *params) {
+    const nnacl_attention_params *p = params;
+    return p->qk_output < 0 && p->softcap == 0.0f && p->q_length >= 4;
+}
+
+/* The scores of one query; or those of a block, and 16 columns of k or v. */
 static size_t attention_workspace(const void *params, const nnacl_kernel *kernel) {
-    (void)kernel;
-    return sizeof(float) * (size_t)((const nnacl_attention_params *)params)->k_length;
+    const nnacl_attention_params *p = params;
+    const size_t keys = (size_t)p->k_length;
+    if (kernel->isa != NNACL_ISA_AVX2) {
+        return sizeof(float) * keys;
+    }
+    const size_t longest = keys > (size_t)p->size ? keys : (size_t)p->size;
+    return sizeof(float) * (NNACL_ATTENTION_BLOCK * keys + NNACL_PANEL_F32 * longest);
 }
 
 static int64_t attention_macs(const void *params) {
