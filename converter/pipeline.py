@@ -13,8 +13,10 @@ from .passes import (
     fold_constants,
     fold_pad,
     fuse_activation,
+    fuse_attention,
     fuse_batchnorm,
     fuse_bias,
+    fuse_norms,
     fuse_patterns,
     layout,
     lower_lut,
@@ -43,7 +45,13 @@ def _pass(module: ModuleType, requires: Sequence[str] = (), ensures: Sequence[st
 
 CLEAN = repeat(
     "clean",
-    [_pass(fold_constants), _pass(absorb_inputs), _pass(remove_identities), _pass(merge_duplicates), _pass(remove_dead_code)],
+    [
+        _pass(fold_constants),
+        _pass(absorb_inputs),
+        _pass(remove_identities),
+        _pass(merge_duplicates),
+        _pass(remove_dead_code),
+    ],
 )
 """Constants computed, no-ops and duplicates gone."""
 
@@ -55,6 +63,9 @@ PASSES: tuple[Pass, ...] = (
     _pass(layout, ensures=["channels last"]),
     CLEAN,
     _pass(fuse_patterns),
+    _pass(fuse_norms),
+    _pass(fuse_attention),
+    CLEAN,
     repeat(
         "fuse",
         [
@@ -65,6 +76,7 @@ PASSES: tuple[Pass, ...] = (
         ],
     ),
     _pass(fuse_patterns),
+    _pass(fuse_norms),
     _pass(layout),
     CLEAN,
     _pass(lower_lut),

@@ -1,0 +1,177 @@
+"""Recognises normalizations and softmax that exporters spell out in elementary ops, and takes in their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir import Graph, Node, Value
+from ...rewrite import Const, Match, Op, Var, only_user, rewrite_all
+from .edits import is_float, is_unclamped, substitute
+
+X = Var("x")
+EPSILON = Const("epsilon")
+
+Build = Callable[[Graph, Match], "Value | None"]
+
+
+def run(graph: Graph) -> bool:
+    changed = False
+    for pattern, build in PATTERNS:
+        changed |= rewrite_all(graph, pattern, build)
+    while any(_absorb(graph, node) for node in graph.nodes if node.op in ("mul", "add")):
+        changed = True
+    return changed
+
+
+def _epsilon(match: Match) -> float | None:
+    """A single number that may stand under the root."""
+    data = match["epsilon"].data
+    if data is None or data.size != 1 or not data.reshape(-1)[0] >= 0:
+        return None
+    return float(data.reshape(-1)[0])
+
+
+def _reduced_axes(match: Match, *names: str) -> list[int] | None:
+    """The axes that all named reductions have in common, when they keep their dimensions."""
+    nodes = [match.named[name] for name in names]
+    masks = {node.attrs["axes"] for node in nodes}
+    if len(masks) != 1 or not all(node.attrs["keep_dims"] and is_float(node) for node in nodes):
+        return None
+    (mask,) = masks
+    return [axis for axis in range(len(match["x"].shape)) if mask >> axis & 1]
+
+
+def _is_tail(axes: list[int], rank: int) -> bool:
+    return bool(axes) and axes == list(range(rank - len(axes), rank))
+
+
+def _node(graph: Graph, match: Match, op: str, inputs: list[Value | None], attrs: dict[str, Any]) -> Value:
+    root = match.root
+    return graph.add(op, inputs, attrs, name=root.name, before=root, source=root.source).output
+
+
+def _mean_and_variance(graph: Graph, match: Match) -> Value | None:
+    """layer_norm over the last axes; group_norm over those between the first and the last."""
+    axes, epsilon, x = _reduced_axes(match, "mean", "variance"), _epsilon(match), match["x"]
+    if axes is None or epsilon is None or match.root.output.quant is not None:
+        return None
+    rank = len(x.shape)
+    if _is_tail(axes, rank):
+        return _node(graph, match, "layer_norm", [x], {"axis": axes[0], "epsilon": epsilon})
+    channels = x.shape[-1]
+    if rank >= 3 and axes == list(range(1, rank - 1)) and isinstance(channels, int):
+        return _node(graph, match, "group_norm", [x], {"groups": channels, "epsilon": epsilon})
+    return None
+
+
+def _weighted(graph: Graph, match: Match) -> Value | None:
+    """x a + (bias - mean a), where a = scale / deviation: the form of TensorFlow."""
+    normal = _mean_and_variance(graph, match)
+    if normal is None or normal.producer is None:
+        return normal
+    node = normal.producer
+    for index, name in ((1, "scale"), (2, "bias")):
+        weights = _weights_for(graph, node, match[name])
+        if weights is None:
+            graph.remove(node)
+            return None
+        node.set_input(index, weights)
+    return normal
+
+
+def _root_mean_square(graph: Graph, match: Match) -> Value | None:
+    axes, epsilon, x = _reduced_axes(match, "mean"), _epsilon(match), match["x"]
+    if axes is None or epsilon is None or not _is_tail(axes, len(x.shape)) or match.root.output.quant is not None:
+        return None
+    return _node(graph, match, "rms_norm", [x], {"axis": axes[0], "epsilon": epsilon})
+
+
+def _softmax(graph: Graph, match: Match) -> Value | None:
+    names = [name for name in ("top", "sum") if name in match.named]
+    axes = _reduced_axes(match, *names)
+    if axes is None or len(axes) != 1 or match.root.output.quant is not None:
+        return None
+    return _node(graph, match, "softmax", [match["x"]], {"axis": axes[0]})
+
+
+_MEAN = Op("reduce_mean", X, name="mean")
+_CENTRED = Op("sub", X, _MEAN)
+_VARIANCES = [
+    Op("reduce_mean", Op("square", _CENTRED), name="variance"),
+    Op("reduce_mean", Op("squared_difference", X, _MEAN), name="variance"),
+    Op("reduce_mean", Op("mul", _CENTRED, _CENTRED), name="variance"),
+]
+_POWER = Op("reduce_mean", Op("square", X), name="mean")
+_EXP = Op("exp", Op("sub", X, Op("reduce_max", X, name="top")))
+
+
+def _over_deviation(value: Op | Var, variance: Op) -> list[Op]:
+    """``value`` divided by the root of ``variance`` + epsilon, in the forms in use."""
+    shifted = Op("add", variance, EPSILON)
+    return [
+        Op("div", value, Op("sqrt", shifted)),
+        Op("mul", value, Op("rsqrt", shifted)),
+        Op("div", value, Op("pow", shifted, Const(value=0.5))),
+        Op("mul", value, Op("pow", shifted, Const(value=-0.5))),
+    ]
+
+
+def _tensorflow_form(variance: Op) -> Op:
+    factor = Op("mul", Op("rsqrt", Op("add", variance, EPSILON)), Const("scale"))
+    return Op("add", Op("mul", X, factor), Op("sub", Const("bias"), Op("mul", _MEAN, factor)))
+
+
+PATTERNS: list[tuple[Op, Build]] = [
+    *((_tensorflow_form(variance), _weighted) for variance in _VARIANCES),
+    *((pattern, _mean_and_variance) for variance in _VARIANCES for pattern in _over_deviation(_CENTRED, variance)),
+    *((pattern, _root_mean_square) for pattern in _over_deviation(X, _POWER)),
+    (Op("div", _EXP, Op("reduce_sum", _EXP, name="sum")), _softmax),
+    (Op("div", Op("exp", X), Op("reduce_sum", Op("exp", X), name="sum")), _softmax),
+]
+"""A pattern and what takes its place, tried in this order."""
+
+
+def _absorb(graph: Graph, node: Node) -> bool:
+    """A multiplication or addition behind a normalization becomes its scale or bias."""
+    if not is_float(node) or not is_unclamped(node) or node.output.quant is not None:
+        return False
+    for index in (0, 1):
+        norm, other = node.input(index).producer, node.input(1 - index)
+        slot = 1 if node.op == "mul" else 2
+        if norm is None or norm.op not in ("layer_norm", "rms_norm", "group_norm") or len(norm.outputs) != 1:
+            continue
+        if only_user(graph, norm.output) is not node or node.output.shape != norm.output.shape:
+            continue
+        taken = norm.optional_input(slot) is not None or norm.optional_input(2) is not None
+        if taken or (norm.op == "rms_norm" and slot == 2):
+            continue
+        weights = _weights_for(graph, norm, other)
+        if weights is None:
+            continue
+        norm.set_input(slot, weights)
+        if graph.nodes.index(norm) > graph.nodes.index(node):
+            graph.sort()
+        return substitute(graph, node.output, norm.output)
+    return False
+
+
+def _weights_for(graph: Graph, norm: Node, value: Value) -> Value | None:
+    """A value as scale or bias of a normalization, or None when it does not fit."""
+    x = norm.input(0)
+    shape = x.shape[-1:] if norm.op == "group_norm" else x.shape[norm.attrs["axis"] :]
+    if not all(isinstance(dim, int) for dim in shape):
+        return None
+    if value.data is None:
+        return None
+    if value.shape == shape:
+        return value
+    sizes = tuple(int(dim) for dim in shape)
+    data = value.data
+    while data.ndim > len(sizes) and data.shape[0] == 1:
+        data = data.reshape(data.shape[1:])
+    if data.ndim > len(sizes) or np.broadcast_shapes(data.shape, sizes) != sizes:
+        return None
+    return graph.constant(value.name, np.array(np.broadcast_to(data, sizes)))

@@ -1,0 +1,192 @@
+"""Normalizations, softmax and attention as exporters spell them out become one op each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pass_checks import finish, new_graph, numbers, ops_of, run_pass
+
+from microlith.converter.passes import fuse_attention, fuse_norms
+from microlith.ir import Graph, Value
+from microlith.ops.reduce import mask_of
+
+
+def mean(graph: Graph, x: Value, *axes: int, op: str = "reduce_mean") -> Value:
+    return graph.add(op, [x], {"axes": mask_of(axes or (-1,), len(x.shape)), "keep_dims": 1}).output
+
+
+def number(graph: Graph, value: float) -> Value:
+    return graph.constant("c", np.array(value, np.float32))
+
+
+def add(graph: Graph, op: str, *inputs: Value) -> Value:
+    return graph.add(op, list(inputs)).output
+
+
+def over_root(graph: Graph, x: Value, power: Value, form: str) -> Value:
+    """x / sqrt(power + epsilon) in one of the forms in use."""
+    shifted = add(graph, "add", power, number(graph, 1e-5))
+    if form == "div":
+        return add(graph, "div", x, add(graph, "sqrt", shifted))
+    if form == "rsqrt":
+        return add(graph, "mul", add(graph, "rsqrt", shifted), x)
+    return add(graph, "div", x, add(graph, "pow", shifted, number(graph, 0.5)))
+
+
+def normalized(graph: Graph, x: Value, *axes: int, form: str = "div") -> Value:
+    centred = add(graph, "sub", x, mean(graph, x, *axes))
+    return over_root(graph, centred, mean(graph, add(graph, "square", centred), *axes), form)
+
+
+@pytest.mark.parametrize("form", ["div", "rsqrt", "pow"])
+@pytest.mark.parametrize("weights", [(), (6,), (1, 1, 6)])
+def test_layer_norm(form: str, weights: tuple[int, ...]) -> None:
+    graph = new_graph(x=(2, 3, 6))
+    y = normalized(graph, graph.inputs[0], form=form)
+    if weights:
+        y = add(graph, "mul", y, graph.constant("scale", numbers(*weights)))
+        y = add(graph, "add", graph.constant("bias", numbers(*weights, seed=2)), y)
+    finish(graph, y=y)
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["layer_norm"]
+    assert len(graph.nodes[0].inputs) == (3 if weights else 1)
+
+
+def test_layer_norm_over_two_axes_of_unknown_batch() -> None:
+    graph = new_graph(x=("n", 3, 6))
+    y = add(graph, "mul", normalized(graph, graph.inputs[0], 1, 2), graph.constant("scale", numbers(3, 6)))
+    finish(graph, y=y)
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["layer_norm"]
+
+
+def test_layer_norm_as_tensorflow_writes_it() -> None:
+    graph = new_graph(x=(4, 8))
+    x = graph.inputs[0]
+    middle = mean(graph, x)
+    variance = mean(graph, add(graph, "squared_difference", x, middle))
+    factor = add(graph, "rsqrt", add(graph, "add", variance, number(graph, 1e-3)))
+    factor = add(graph, "mul", factor, graph.constant("scale", numbers(8)))
+    shift = add(graph, "sub", graph.constant("bias", numbers(8, seed=3)), add(graph, "mul", middle, factor))
+    finish(graph, y=add(graph, "add", add(graph, "mul", x, factor), shift))
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["layer_norm"]
+
+
+def test_instance_norm() -> None:
+    graph = new_graph(x=(2, 5, 5, 4))
+    y = add(graph, "mul", normalized(graph, graph.inputs[0], 1, 2), graph.constant("scale", numbers(4)))
+    finish(graph, y=y)
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["group_norm"]
+
+
+@pytest.mark.parametrize("form", ["div", "rsqrt"])
+def test_rms_norm(form: str) -> None:
+    graph = new_graph(x=(2, 3, 6))
+    x = graph.inputs[0]
+    y = over_root(graph, x, mean(graph, add(graph, "square", x)), form)
+    finish(graph, y=add(graph, "mul", graph.constant("scale", numbers(6)), y))
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["rms_norm"]
+
+
+def test_mean_that_something_else_uses() -> None:
+    graph = new_graph(x=(2, 6))
+    x = graph.inputs[0]
+    middle = mean(graph, x)
+    centred = add(graph, "sub", x, middle)
+    y = over_root(graph, centred, mean(graph, add(graph, "square", centred)), "div")
+    finish(graph, y=y, mean=middle)
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["reduce_mean", "sub", "rms_norm"]
+
+
+@pytest.mark.parametrize("axes", [(0,), (0, 2)])
+def test_axes_that_are_not_the_last_stay(axes: tuple[int, ...]) -> None:
+    graph = new_graph(x=(2, 3, 6))
+    finish(graph, y=normalized(graph, graph.inputs[0], *axes))
+    assert not run_pass(fuse_norms, graph)
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+@pytest.mark.parametrize("shifted", [True, False])
+def test_softmax(axis: int, shifted: bool) -> None:
+    graph = new_graph(x=(2, 3, 6))
+    x = graph.inputs[0]
+    centred = add(graph, "sub", x, mean(graph, x, axis, op="reduce_max")) if shifted else x
+    exponentials = add(graph, "exp", centred)
+    finish(graph, y=add(graph, "div", exponentials, mean(graph, exponentials, axis, op="reduce_sum")))
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["softmax"]
+
+
+# Attention
+
+
+def heads(graph: Graph, x: Value, perm: tuple[int, ...] | None) -> Value:
+    return x if perm is None else graph.add("transpose", [x], {"perm": perm}).output
+
+
+def spelled_out(graph: Graph, q: Value, k: Value, v: Value, *, scale: str, mask: Value | None, turned: bool) -> Value:
+    scores = graph.add("matmul", [q, k], {"transpose_b": int(not turned)}).output
+    if scale == "mul":
+        scores = add(graph, "mul", scores, number(graph, 0.25))
+    elif scale == "div":
+        scores = add(graph, "div", scores, number(graph, 4.0))
+    if mask is not None:
+        scores = add(graph, "add", scores, mask)
+    weights = graph.add("softmax", [scores], {"axis": 3}).output
+    return graph.add("matmul", [weights, v]).output
+
+
+@pytest.mark.parametrize("scale", ["", "mul", "div"])
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize("layout", ["heads first", "heads last", "mixed"])
+def test_attention(scale: str, masked: bool, layout: str) -> None:
+    first = layout == "heads first"
+    shapes = {name: (2, 4, length, 8) if first else (2, length, 4, 8) for name, length in (("q", 5), ("k", 7))}
+    shapes["v"] = (2, 7, 4, 8) if layout == "heads last" else (2, 4, 7, 8)
+    inputs = {**shapes, "mask": (2, 1, 1, 7)} if masked else shapes
+    graph = new_graph(**inputs)
+    values = {value.name: value for value in graph.inputs}
+    swap = None if first else (0, 2, 1, 3)
+    q = heads(graph, values["q"], swap)
+    k = heads(graph, values["k"], (0, 1, 3, 2) if first else (0, 2, 3, 1))
+    v = heads(graph, values["v"], swap if layout == "heads last" else None)
+    y = spelled_out(graph, q, k, v, scale=scale, mask=values.get("mask"), turned=True)
+    finish(graph, y=heads(graph, y, swap))
+    assert run_pass(fuse_attention, graph)
+    assert ops_of(graph).count("attention") == 1
+    assert "matmul" not in ops_of(graph) and "softmax" not in ops_of(graph)
+    if first:
+        assert ops_of(graph) == ["attention"]
+
+
+def test_attention_of_unknown_length() -> None:
+    graph = new_graph(q=(1, 2, "t", 4), k=(1, 2, "t", 4), v=(1, 2, "t", 4), mask=(1, 1, "t", "t"))
+    q, k, v, mask = graph.inputs
+    finish(graph, y=spelled_out(graph, q, k, v, scale="mul", mask=mask, turned=False))
+    assert run_pass(fuse_attention, graph)
+    assert ops_of(graph) == ["attention"]
+
+
+def _broadcast_mask(graph: Graph) -> Value:
+    q, k, v, mask = graph.inputs
+    return spelled_out(graph, q, k, v, scale="mul", mask=mask, turned=False)
+
+
+def _shared_scores(graph: Graph) -> Value:
+    q, k, v, mask = graph.inputs
+    y = spelled_out(graph, q, k, v, scale="", mask=None, turned=False)
+    scores = graph.nodes[0].output
+    return add(graph, "add", add(graph, "add", y, mean(graph, scores)), mask)
+
+
+@pytest.mark.parametrize("make", [_broadcast_mask, _shared_scores])
+def test_attention_that_has_to_stay(make: Callable[[Graph], Value]) -> None:
+    graph = new_graph(q=(1, 2, 3, 4), k=(1, 2, 5, 4), v=(1, 2, 5, 4), mask=(1, 1, 3, 1))
+    finish(graph, y=make(graph))
+    assert not run_pass(fuse_attention, graph)
