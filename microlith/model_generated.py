@@ -663,9 +663,38 @@ class Node:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(14))
         return o == 0
 
+    # Node
+    def Subgraphs(self, j: int):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.Get(
+                flatbuffers.number_types.Uint32Flags, a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4)
+            )
+        return 0
+
+    # Node
+    def SubgraphsAsNumpy(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            return self._tab.GetVectorAsNumpy(flatbuffers.number_types.Uint32Flags, o)
+        return 0
+
+    # Node
+    def SubgraphsLength(self) -> int:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Node
+    def SubgraphsIsNone(self) -> bool:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(16))
+        return o == 0
+
 
 def NodeStart(builder: flatbuffers.Builder):
-    builder.StartObject(6)
+    builder.StartObject(7)
 
 
 def NodeAddOp(builder: flatbuffers.Builder, op: int):
@@ -704,6 +733,14 @@ def NodeStartParamsVector(builder, numElems: int) -> int:
     return builder.StartVector(1, numElems, 1)
 
 
+def NodeAddSubgraphs(builder: flatbuffers.Builder, subgraphs: int):
+    builder.PrependUOffsetTRelativeSlot(6, flatbuffers.number_types.UOffsetTFlags.py_type(subgraphs), 0)
+
+
+def NodeStartSubgraphsVector(builder, numElems: int) -> int:
+    return builder.StartVector(4, numElems, 4)
+
+
 def NodeEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
@@ -722,6 +759,7 @@ class NodeT:
         inputs=None,
         outputs=None,
         params=None,
+        subgraphs=None,
     ):
         self.op = op  # type: int
         self.name = name  # type: Optional[str]
@@ -729,6 +767,7 @@ class NodeT:
         self.inputs = inputs  # type: Optional[List[int]]
         self.outputs = outputs  # type: Optional[List[int]]
         self.params = params  # type: Optional[List[int]]
+        self.subgraphs = subgraphs  # type: Optional[List[int]]
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -775,6 +814,13 @@ class NodeT:
                     self.params.append(node.Params(i))
             else:
                 self.params = node.ParamsAsNumpy()
+        if not node.SubgraphsIsNone():
+            if np is None:
+                self.subgraphs = []
+                for i in range(node.SubgraphsLength()):
+                    self.subgraphs.append(node.Subgraphs(i))
+            else:
+                self.subgraphs = node.SubgraphsAsNumpy()
 
     # NodeT
     def Pack(self, builder):
@@ -806,6 +852,14 @@ class NodeT:
                 for i in reversed(range(len(self.params))):
                     builder.PrependUint8(self.params[i])
                 params = builder.EndVector()
+        if self.subgraphs is not None:
+            if np is not None and type(self.subgraphs) is np.ndarray:
+                subgraphs = builder.CreateNumpyVector(self.subgraphs)
+            else:
+                NodeStartSubgraphsVector(builder, len(self.subgraphs))
+                for i in reversed(range(len(self.subgraphs))):
+                    builder.PrependUint32(self.subgraphs[i])
+                subgraphs = builder.EndVector()
         NodeStart(builder)
         NodeAddOp(builder, self.op)
         if self.name is not None:
@@ -818,6 +872,8 @@ class NodeT:
             NodeAddOutputs(builder, outputs)
         if self.params is not None:
             NodeAddParams(builder, params)
+        if self.subgraphs is not None:
+            NodeAddSubgraphs(builder, subgraphs)
         return NodeEnd(builder)
 
 

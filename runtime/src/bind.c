@@ -459,8 +459,8 @@ lith_status lith_binding_check(const lith_model *model, lith_message *message) {
     lith_status status = lith_binding_prepare(model, &model->allocator, &binding, message);
     for (int32_t i = 0; status == LITH_OK && i < model->n_nodes; i++) {
         const lith_node *node = &model->nodes[i];
-        if (!lith_node_reads_data(model, node) && is_declared(model, node->inputs, node->n_inputs) &&
-            is_declared(model, node->outputs, node->n_outputs)) {
+        if (node->control == LITH_CONTROL_NONE && !lith_node_reads_data(model, node) &&
+            is_declared(model, node->inputs, node->n_inputs) && is_declared(model, node->outputs, node->n_outputs)) {
             status = derive(binding, i, false, message);
             if (status == LITH_OK) {
                 status = choose_kernel(binding, i, message);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "control.h"
 #include "layout.h"
 #include "session.h"
 #include "status.h"
@@ -36,6 +37,21 @@ static bool same_type(const nnacl_tensor *a, const nnacl_tensor *b) {
 static void note_type(lith_dynamic *self, int32_t tensor, const nnacl_tensor *before) {
     if (!same_type(&self->binding->types[tensor], before)) {
         self->slots[tensor].changed = ++self->clock;
+    }
+}
+
+void lith_dynamic_put(lith_dynamic *self, int32_t tensor, const nnacl_tensor *type, const void *place,
+                      lith_block *block) {
+    nnacl_tensor before = self->binding->types[tensor];
+    forget(self, tensor);
+    self->binding->types[tensor] = *type;
+    note_type(self, tensor, &before);
+    set_place(self, tensor, place, block);
+}
+
+void lith_dynamic_clear_inputs(lith_dynamic *self) {
+    for (int32_t i = 0; i < self->model->n_inputs; i++) {
+        forget(self, self->model->inputs[i]);
     }
 }
 
@@ -94,8 +110,9 @@ lith_status lith_dynamic_create(const lith_model *model, lith_pool *pool, lith_b
     self->blocks = blocks;
     self->slots = lith_allocate(allocator, (size_t)model->n_tensors, sizeof *self->slots);
     self->bound = lith_allocate(allocator, (size_t)model->n_nodes, sizeof *self->bound);
+    self->children = lith_allocate(allocator, (size_t)model->n_children, sizeof *self->children);
     lith_status status = lith_binding_prepare(model, allocator, &self->binding, message);
-    if (status == LITH_OK && (self->slots == NULL || self->bound == NULL)) {
+    if (status == LITH_OK && (self->slots == NULL || self->bound == NULL || self->children == NULL)) {
         status = lith_fail_memory(message, "the session");
     }
     if (status == LITH_OK) {
@@ -115,10 +132,14 @@ void lith_dynamic_destroy(lith_dynamic *self) {
         return;
     }
     lith_allocator allocator = self->allocator;
+    for (int32_t i = 0; self->children != NULL && i < self->model->n_children; i++) {
+        lith_dynamic_destroy(self->children[i]);
+    }
     for (int32_t i = 0; self->slots != NULL && i < self->model->n_tensors; i++) {
         lith_block_give(self->blocks, self->slots[i].block);
     }
     lith_binding_destroy(self->binding, &allocator);
+    lith_release(&allocator, self->children, (size_t)self->model->n_children, sizeof *self->children);
     lith_release(&allocator, self->bound, (size_t)self->model->n_nodes, sizeof *self->bound);
     lith_release(&allocator, self->slots, (size_t)self->model->n_tensors, sizeof *self->slots);
     lith_release(&allocator, self, 1, sizeof *self);
@@ -315,6 +336,14 @@ static lith_status run_kernel(lith_dynamic *self, int32_t index, int32_t *parts,
     return LITH_OK;
 }
 
+static lith_status run_node(lith_dynamic *self, int32_t index, int32_t *parts, lith_message *message) {
+    lith_status status = bind_node(self, index, message);
+    if (status == LITH_OK) {
+        status = place_outputs(self, index, message);
+    }
+    return status == LITH_OK ? run_kernel(self, index, parts, message) : status;
+}
+
 /* ---- the run ------------------------------------------------------------------------------------------------------
  */
 
@@ -328,12 +357,11 @@ lith_status lith_dynamic_run(lith_dynamic *self, const lith_watch *watch, lith_m
             status = lith_fail(message, LITH_CANCELLED, "the run was cancelled");
             break;
         }
-        status = bind_node(self, i, message);
-        if (status == LITH_OK) {
-            status = place_outputs(self, i, message);
-        }
-        if (status == LITH_OK) {
-            status = run_kernel(self, i, &parts, message);
+        if (self->model->nodes[i].control != LITH_CONTROL_NONE) {
+            status = lith_control_run(self, i, watch, message);
+            parts = 1;
+        } else {
+            status = run_node(self, i, &parts, message);
         }
         if (status == LITH_OK && watch->ran != NULL) {
             watch->ran(watch->user, i, &self->binding->steps[i], parts, start);

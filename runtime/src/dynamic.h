@@ -26,7 +26,8 @@ typedef struct lith_dynamic {
     lith_slot *slots;
     uint64_t *bound; /* the time at which each node was bound; 0: never */
     uint64_t clock;
-    bool shaped; /* the shapes of all inputs are known */
+    struct lith_dynamic **children; /* of the subgraphs of all nodes; NULL: not needed so far */
+    bool shaped;                    /* the shapes of all inputs are known */
 } lith_dynamic;
 
 /* Returns whether the run has to stop. */
@@ -55,7 +56,13 @@ lith_status lith_dynamic_bind_input(lith_dynamic *dynamic, int32_t index, const 
 /* Runs all nodes. Outputs keep their values until the next run, resize, or failed run. */
 lith_status lith_dynamic_run(lith_dynamic *dynamic, const lith_watch *watch, lith_message *message);
 
+/* Gives a tensor a value, whose block (may be NULL) is taken over. */
+void lith_dynamic_put(lith_dynamic *dynamic, int32_t tensor, const nnacl_tensor *type, const void *place,
+                      lith_block *block);
+
 /* Forgets all values but inputs, variables and constants. */
 void lith_dynamic_clear(lith_dynamic *dynamic);
+/* Forgets the inputs. */
+void lith_dynamic_clear_inputs(lith_dynamic *dynamic);
 
 #endif

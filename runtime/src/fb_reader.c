@@ -61,7 +61,8 @@ SCHEMA(node_schema,
     [FB_NODE_SOURCE] = {STRING, 0, 0, NULL},
     [FB_NODE_INPUTS] = {SCALARS, 4, 4, NULL},
     [FB_NODE_OUTPUTS] = {SCALARS, 4, 4, NULL},
-    [FB_NODE_PARAMS] = {SCALARS, 1, 1, NULL});
+    [FB_NODE_PARAMS] = {SCALARS, 1, 1, NULL},
+    [FB_NODE_SUBGRAPHS] = {SCALARS, 4, 4, NULL});
 SCHEMA(graph_schema,
     [FB_GRAPH_NAME] = {STRING, 0, 0, NULL},
     [FB_GRAPH_TENSORS] = {TABLES, 0, 0, &tensor_schema},

@@ -23,6 +23,9 @@ bool lith_node_reads_data(const lith_model *model, const lith_node *node) {
 
 /* Whether all that a node computes is known before a run. */
 static bool can_be_early(const lith_model *model, const lith_node *node) {
+    if (node->control != LITH_CONTROL_NONE) {
+        return false;
+    }
     for (int32_t i = 0; i < node->n_outputs; i++) {
         if (model->tensors[node->outputs[i]].variable) {
             return false;
@@ -64,6 +67,7 @@ static void keep_wanted(const lith_model *model, lith_tensor *tensors, bool *wan
 }
 
 lith_status lith_graph_flow(lith_model *model, lith_tensor *tensors, lith_message *message) {
+    model->is_dynamic = model->depth > 0 || model->n_children > 0;
     for (int32_t i = 0; i < model->n_nodes; i++) {
         set_outputs(&model->nodes[i], tensors, can_be_early(model, &model->nodes[i]));
     }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model.h"
+#include "control.h"
 #include "status.h"
 
 /* The sentence of every refusal here starts alike. */
@@ -110,10 +110,15 @@ static lith_status load_tensor(lith_model *model, lith_tensor *tensor, fb_pointe
     }
     tensor->variable = fb_u8(table, FB_TENSOR_VARIABLE, 0) != 0;
     int32_t buffer = fb_i32(table, FB_TENSOR_BUFFER, -1);
-    if (tensor->variable && (buffer != -1 || nnacl_element_count(&tensor->type) < 0)) {
-        return DAMAGED(message, "variable '%.60s' has a buffer, or no fixed shape", tensor->name);
+    if (tensor->variable && (model->depth > 0 || nnacl_element_count(&tensor->type) < 0)) {
+        return DAMAGED(message, "variable '%.60s' is in a subgraph, or has no fixed shape", tensor->name);
     }
-    return buffer == -1 ? LITH_OK : load_constant(model, tensor, buffer, message);
+    status = buffer == -1 ? LITH_OK : load_constant(model, tensor, buffer, message);
+    if (tensor->variable) {
+        tensor->initial = tensor->type.data;
+        tensor->type.data = NULL;
+    }
+    return status;
 }
 
 static lith_status load_tensors(lith_model *model, lith_tensor *tensors, fb_pointer graph, lith_message *message) {
@@ -252,6 +257,9 @@ static lith_status load_node(const lith_model *model, lith_tensor *tensors, int3
     }
     node->op = nnacl_op_find(fb_string_at(ops, op));
     if (node->op == NULL) {
+        node->op = lith_control_find(fb_string_at(ops, op), &node->control);
+    }
+    if (node->op == NULL) {
         return lith_fail(message, LITH_ERROR_UNSUPPORTED,
                          "node %d '%.60s' needs the op '%.60s', which this build lacks", (int)index, node->name,
                          fb_string_at(ops, op));
@@ -259,7 +267,14 @@ static lith_status load_node(const lith_model *model, lith_tensor *tensors, int3
     fb_pointer inputs = fb_vector(table, FB_NODE_INPUTS);
     fb_pointer outputs = fb_vector(table, FB_NODE_OUTPUTS);
     fb_pointer params = fb_vector(table, FB_NODE_PARAMS);
-    if (fb_length(inputs) > NNACL_MAX_INPUTS || fb_length(outputs) > NNACL_MAX_OUTPUTS || fb_length(outputs) == 0) {
+    fb_pointer subgraphs = fb_vector(table, FB_NODE_SUBGRAPHS);
+    uint32_t most_inputs = node->control != LITH_CONTROL_NONE ? LITH_MAX_PORTS : NNACL_MAX_INPUTS;
+    uint32_t most_outputs = node->control != LITH_CONTROL_NONE ? LITH_MAX_PORTS : NNACL_MAX_OUTPUTS;
+    if (fb_length(subgraphs) > LITH_MAX_SUBGRAPHS) {
+        return DAMAGED(message, "node %d '%.60s' has %lu subgraphs", (int)index, node->name,
+                       (unsigned long)fb_length(subgraphs));
+    }
+    if (fb_length(inputs) > most_inputs || fb_length(outputs) > most_outputs || fb_length(outputs) == 0) {
         return DAMAGED(message, "node %d '%.60s' has %lu inputs and %lu outputs", (int)index, node->name,
                        (unsigned long)fb_length(inputs), (unsigned long)fb_length(outputs));
     }
@@ -325,12 +340,7 @@ static lith_status load_header(lith_model *model, lith_message *message) {
     return LITH_OK;
 }
 
-lith_status lith_graph_load(lith_model *model, lith_message *message) {
-    lith_status status = load_header(model, message);
-    if (status != LITH_OK) {
-        return status;
-    }
-    fb_pointer graph = fb_table_at(fb_vector(model->root, FB_MODEL_GRAPHS), 0);
+static lith_status load_graph(lith_model *model, fb_pointer graph, lith_message *message) {
     model->name = fb_string(graph, FB_GRAPH_NAME);
     uint32_t n_tensors = fb_length(fb_vector(graph, FB_GRAPH_TENSORS));
     uint32_t n_nodes = fb_length(fb_vector(graph, FB_GRAPH_NODES));
@@ -348,19 +358,113 @@ lith_status lith_graph_load(lith_model *model, lith_message *message) {
     if (tensors == NULL || nodes == NULL) {
         return lith_fail_memory(message, "the graph");
     }
+    lith_status status;
     if ((status = load_tensors(model, tensors, graph, message)) != LITH_OK ||
         (status = load_inputs(model, tensors, graph, message)) != LITH_OK ||
         (status = load_nodes(model, tensors, nodes, graph, message)) != LITH_OK) {
         return status;
     }
-    status = load_outputs(model, tensors, graph, message);
-    return status == LITH_OK ? lith_graph_flow(model, tensors, message) : status;
+    return load_outputs(model, tensors, graph, message);
 }
 
-void lith_graph_release(lith_model *model) {
+/* Graph `index` of a file. */
+static lith_model *part(lith_model *model, uint32_t index) {
+    return index == 0 ? model : &model->parts[index - 1];
+}
+
+/* Ties the subgraphs of a graph's nodes to them. A subgraph comes after the graph that it belongs to, and belongs to
+ * one node: so graphs nest, and no deeper than LITH_MAX_DEPTH. `depth` of a subgraph that is not tied yet is -1. */
+static lith_status link_subgraphs(lith_model *model, uint32_t index, lith_message *message) {
+    lith_model *graph = part(model, index);
+    fb_pointer table = fb_table_at(fb_vector(model->root, FB_MODEL_GRAPHS), index);
+    fb_pointer stored = fb_vector(table, FB_GRAPH_NODES);
+    for (int32_t i = 0; i < graph->n_nodes; i++) {
+        lith_node *node = (lith_node *)(uintptr_t)&graph->nodes[i];
+        fb_pointer subgraphs = fb_vector(fb_table_at(stored, (uint32_t)i), FB_NODE_SUBGRAPHS);
+        const uint32_t *indices = fb_elements(subgraphs);
+        node->first_child = graph->n_children;
+        for (uint32_t j = 0; j < fb_length(subgraphs); j++) {
+            bool inside = indices[j] > index && indices[j] <= (uint32_t)model->n_parts;
+            if (!inside || part(model, indices[j])->depth >= 0) {
+                return DAMAGED(message, "node %d '%.60s' refers to graph %lu of %d, or is not the first to do so",
+                               (int)i, node->name, (unsigned long)indices[j], (int)model->n_parts + 1);
+            }
+            if (graph->depth + 1 > LITH_MAX_DEPTH) {
+                return DAMAGED(message, "subgraphs lie deeper than %d levels", LITH_MAX_DEPTH);
+            }
+            part(model, indices[j])->depth = graph->depth + 1;
+            node->subgraphs[node->n_subgraphs++] = part(model, indices[j]);
+            graph->n_children++;
+        }
+    }
+    return LITH_OK;
+}
+
+static lith_status prepare_parts(lith_model *model, uint32_t n_graphs, lith_message *message) {
+    model->parts = lith_allocate(&model->allocator, n_graphs - 1, sizeof *model->parts);
+    if (model->parts == NULL) {
+        return lith_fail_memory(message, "the subgraphs");
+    }
+    model->n_parts = (int32_t)n_graphs - 1;
+    for (int32_t i = 0; i < model->n_parts; i++) {
+        lith_model *graph = &model->parts[i];
+        graph->allocator = model->allocator;
+        graph->mapping = model->mapping;
+        graph->root = model->root;
+        graph->isa_mask = model->isa_mask;
+        graph->contract = model->contract;
+        graph->depth = -1;
+    }
+    return LITH_OK;
+}
+
+lith_status lith_graph_load(lith_model *model, lith_message *message) {
+    lith_status status = load_header(model, message);
+    if (status != LITH_OK) {
+        return status;
+    }
+    fb_pointer graphs = fb_vector(model->root, FB_MODEL_GRAPHS);
+    if (fb_length(graphs) > LITH_MAX_NODES) {
+        return DAMAGED(message, "it has %lu graphs", (unsigned long)fb_length(graphs));
+    }
+    status = prepare_parts(model, fb_length(graphs), message);
+    for (uint32_t i = 0; status == LITH_OK && i < fb_length(graphs); i++) {
+        lith_model *graph = part(model, i);
+        if (graph->depth < 0) {
+            return DAMAGED(message, "graph %lu belongs to no node", (unsigned long)i);
+        }
+        status = load_graph(graph, fb_table_at(graphs, i), message);
+        if (status == LITH_OK) {
+            status = link_subgraphs(model, i, message);
+        }
+        model->constant_bytes += i > 0 ? graph->constant_bytes : 0;
+    }
+    for (uint32_t i = 0; status == LITH_OK && i < fb_length(graphs); i++) {
+        lith_model *graph = part(model, i);
+        for (int32_t j = 0; status == LITH_OK && j < graph->n_nodes; j++) {
+            status = lith_control_check(graph, j, message);
+        }
+        if (status == LITH_OK) {
+            status = lith_graph_flow(graph, (lith_tensor *)(uintptr_t)graph->tensors, message);
+        }
+    }
+    return status;
+}
+
+static void release_graph(lith_model *model) {
     lith_release(&model->allocator, (void *)(uintptr_t)model->tensors, (size_t)model->n_tensors,
                  sizeof *model->tensors);
     lith_release(&model->allocator, (void *)(uintptr_t)model->nodes, (size_t)model->n_nodes, sizeof *model->nodes);
     model->tensors = NULL;
     model->nodes = NULL;
+}
+
+void lith_graph_release(lith_model *model) {
+    for (int32_t i = 0; i < model->n_parts; i++) {
+        release_graph(&model->parts[i]);
+    }
+    lith_release(&model->allocator, model->parts, (size_t)model->n_parts, sizeof *model->parts);
+    model->parts = NULL;
+    model->n_parts = 0;
+    release_graph(model);
 }

@@ -36,6 +36,15 @@ static void destroy(lith_model *model) {
     lith_release(&allocator, model, 1, sizeof *model);
 }
 
+/* What is known of a dynamic model and its subgraphs before it runs. */
+static lith_status check_graphs(const lith_model *model, lith_message *message) {
+    lith_status status = lith_binding_check(model, message);
+    for (int32_t i = 0; status == LITH_OK && i < model->n_parts; i++) {
+        status = lith_binding_check(&model->parts[i], message);
+    }
+    return status;
+}
+
 /* Takes over the mapping that stands in `prepared`. */
 static lith_status open_model(const lith_model *prepared, lith_model **model, lith_message *message) {
     lith_allocator allocator = prepared->allocator;
@@ -50,7 +59,7 @@ static lith_status open_model(const lith_model *prepared, lith_model **model, li
     if (status == LITH_OK) {
         lith_message reason;
         lith_binding *binding = NULL;
-        status = result->is_dynamic ? lith_binding_check(result, &reason)
+        status = result->is_dynamic ? check_graphs(result, &reason)
                                     : lith_binding_create(result, NULL, NULL, &allocator, &binding, &reason);
         if (status == LITH_ERROR_SHAPE && !result->is_static) {
             status = LITH_OK; /* sizes of 1 do not suit it: sessions wait for lith_session_resize */

@@ -26,13 +26,22 @@ typedef struct lith_tensor {
     const int32_t *zero_points;
     int32_t quant_count, quant_axis;
     bool variable;
-    bool produced; /* by a node */
-    bool input;    /* of the graph */
-    bool early;    /* follows from the shapes of the inputs, and is computed with them: a shape depends on it */
+    const void *initial; /* what a variable holds at reset; NULL: zero */
+    bool produced;       /* by a node */
+    bool input;          /* of the graph */
+    bool early;          /* follows from the shapes of the inputs, and is computed with them: a shape depends on it */
 } lith_tensor;
+
+/* What runs a node: a kernel, or the runtime itself, by way of subgraphs (control.h). */
+typedef enum lith_control { LITH_CONTROL_NONE, LITH_CONTROL_IF, LITH_CONTROL_LOOP } lith_control;
+
+#define LITH_MAX_SUBGRAPHS 2
+/* Of subgraphs within subgraphs. */
+#define LITH_MAX_DEPTH 16
 
 typedef struct lith_node {
     const nnacl_op *op;
+    lith_control control;
     const char *name;
     const char *source;
     const int32_t *inputs; /* tensor indices, -1: absent */
@@ -41,6 +50,9 @@ typedef struct lith_node {
     int32_t n_outputs;
     const uint8_t *params;
     size_t params_size; /* at most op->params_size */
+    const struct lith_model *subgraphs[LITH_MAX_SUBGRAPHS];
+    int32_t n_subgraphs;
+    int32_t first_child; /* subgraphs of the nodes before it */
 } lith_node;
 
 struct lith_binding;
@@ -51,6 +63,10 @@ struct lith_model {
     fb_pointer root;
     uint32_t isa_mask;
     int32_t contract;
+    struct lith_model *parts; /* the graphs of the file but the first, which is this one; subgraphs have none */
+    int32_t n_parts;
+    int32_t n_children; /* subgraphs of its nodes */
+    int32_t depth;      /* 0: not a subgraph */
     const char *name;
     const lith_tensor *tensors;
     int32_t n_tensors;
@@ -68,7 +84,7 @@ struct lith_model {
     struct lith_binding *binding;
 };
 
-/* Fills the graph of a model whose mapping is open: verifies the flatbuffer, then everything that stands in it but the
+/* Fills the graphs of a model whose mapping is open: verifies the flatbuffer, then everything that stands in it but the
  * parameters of nodes, which bind.c holds against the plan halves. What is allocated so far is released by
  * lith_graph_release, also after a failure. */
 lith_status lith_graph_load(lith_model *model, lith_message *message);

@@ -64,8 +64,9 @@ static void note_node(void *user, int32_t index, const lith_step *step, int32_t 
     const lith_session *session = user;
     int64_t end = lith_now();
     const lith_node *node = &session->model->nodes[index];
-    lith_profile_event event = {
-        index, node->name, node->op->name, step->kernel->symbol, parts > 0 ? end - start : 0, step->macs, parts};
+    const char *kernel = node->control != LITH_CONTROL_NONE ? node->op->name : step->kernel->symbol;
+    lith_profile_event event = {index,      node->name, node->op->name, kernel, parts > 0 ? end - start : 0,
+                                step->macs, parts};
     session->profiler(session->profiler_user, &event);
 }
 

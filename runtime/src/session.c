@@ -9,6 +9,10 @@
  */
 
 static void fill(unsigned char *memory, size_t size, const lith_tensor *tensor) {
+    if (tensor->initial != NULL) {
+        memcpy(memory, tensor->initial, size);
+        return;
+    }
     int32_t zero = tensor->quant_count == 1 ? tensor->zero_points[0] : 0;
     size_t element = nnacl_dtype_size(tensor->type.dtype);
     bool integer = tensor->type.dtype != NNACL_F32 && tensor->type.dtype != NNACL_F16 && element <= sizeof zero;

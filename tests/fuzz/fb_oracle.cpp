@@ -73,6 +73,7 @@ static void same_node(fb_pointer ours, const official::Node &theirs) {
     same(fb_vector(ours, FB_NODE_INPUTS), theirs.inputs(), "node inputs");
     same(fb_vector(ours, FB_NODE_OUTPUTS), theirs.outputs(), "node outputs");
     same(fb_vector(ours, FB_NODE_PARAMS), theirs.params(), "node params");
+    same(fb_vector(ours, FB_NODE_SUBGRAPHS), theirs.subgraphs(), "node subgraphs");
 }
 
 static void same_graph(fb_pointer ours, const official::Graph &theirs) {
