@@ -76,6 +76,9 @@ class OpDef:
     """Inputs (names without ``?``) whose values decide about the shapes of the outputs, as the plan half says."""
     absorb: Callable[[Node], Mapping[str, Any] | None] | None = None
     """The attributes that replace all optional data inputs of a node, when these are constant; else None."""
+    subgraphs: tuple[str, ...] = ()
+    """Roles of the subgraphs of a node. An op that has some is run by the runtime itself: there are no kernels, and
+    ``reference`` and ``samples`` are not for it."""
     quant: QuantRule | None = None
     """None: the op has no integer form."""
     tolerance: Tolerance = EXACT
@@ -132,9 +135,15 @@ def get(name: str) -> OpDef:
 
 
 def all_ops() -> Iterator[OpDef]:
-    """Every op, in alphabetical order."""
+    """Every op that kernels compute, in alphabetical order."""
     _load()
-    return (opdef for _, opdef in sorted(_registry.items()))
+    return (opdef for _, opdef in sorted(_registry.items()) if not opdef.subgraphs)
+
+
+def control_ops() -> Iterator[OpDef]:
+    """Every op that runs subgraphs, in alphabetical order."""
+    _load()
+    return (opdef for _, opdef in sorted(_registry.items()) if opdef.subgraphs)
 
 
 _loaded = False
@@ -149,6 +158,7 @@ def _load() -> None:
             attention,
             bitwise,
             conv,
+            control,
             cumulative,
             data,
             dense,
@@ -162,7 +172,10 @@ def _load() -> None:
             reduce,
             rnn,
             selection,
+            signal,
             sizes,
             slicing,
             softmax,
+            volume,
+            volume_pool,
         )

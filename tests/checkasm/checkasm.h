@@ -44,7 +44,8 @@ typedef struct check_family {
 } check_family;
 
 extern const check_family check_attention, check_conv, check_cumulative, check_data, check_dense, check_elementwise,
-    check_index, check_norm, check_pool, check_quant, check_reduce, check_rnn, check_softmax;
+    check_index, check_norm, check_pool, check_quant, check_reduce, check_rnn, check_signal, check_softmax,
+    check_volume;
 
 /* Randomness; all of it comes from the seed of the case. Draw one value in a statement: the order of arguments differs
  * from compiler to compiler. */
@@ -73,6 +74,9 @@ void check_absent(check_case *c);
 void check_mark_constant(check_case *c);
 /* Adds the requant input of convolutions and dense for sums of about `terms` products. */
 void check_requant(check_case *c, int32_t channels, int32_t rounding, int32_t terms);
+
+/* Adds zero points of bytes, s32 [count]. */
+void check_zeros(check_case *c, int32_t count);
 
 /* Sets the tolerance of a float sum of `terms` products of inputs in -4 .. 4, which the clamp may have hidden. */
 void check_sum_tolerance(check_case *c, int32_t terms);
