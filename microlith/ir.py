@@ -92,6 +92,8 @@ class Value:
         self.type = type
         self.data = data
         self.quant = quant
+        self.decoded_from: Quant | None = None
+        """For a constant of real numbers that a model stores as integers: the quantization of these."""
         self.producer: Node | None = None
         self.uses: list[tuple[Node, int]] = []
         """(node, index of its input) for each use by a node; being a graph output is not in this list."""
@@ -128,6 +130,8 @@ class Node:
         """The operator of the model that this came from, for messages (``"Conv"``, ``"CONV_2D"``)."""
         self._inputs: list[Value | None] = []
         self.outputs: list[Value] = []
+        self.subgraphs: list[Graph] = []
+        """What an op of ``ops/control.py`` runs. A subgraph sees nothing of the graph around it but its inputs."""
 
     @property
     def inputs(self) -> tuple[Value | None, ...]:
@@ -173,6 +177,26 @@ class Node:
 
 
 @dataclass(eq=False)
+class State:
+    """A value that outlives a run: at its end ``input`` becomes ``output``. Both have the same static type."""
+
+    input: Value
+    """What a run reads; like a graph input, it has no producer."""
+    output: Value
+    """Any value of the graph."""
+    initial: np.ndarray | None = None
+    """At the start and after a reset; None: zero (the zero point of a quantized value)."""
+
+    def start(self) -> np.ndarray:
+        """What the state holds before the first run."""
+        type, quant = self.input.type, self.input.quant
+        if self.initial is not None:
+            return self.initial
+        zero = int(quant.zero_point[0]) if quant is not None and quant.is_per_tensor and type.dtype.is_integer else 0
+        return np.full(type.static_shape, zero, type.dtype.numpy)
+
+
+@dataclass(eq=False)
 class Graph:
     """A model: nodes in an order in which they can run."""
 
@@ -183,15 +207,21 @@ class Graph:
     contract: str = "single"
     """The rounding contract of its integer ops: ``tflite-double``, ``single`` or ``float-even``."""
     metadata: dict[str, str] = field(default_factory=dict)
+    states: list[State] = field(default_factory=list)
+
+    @property
+    def results(self) -> list[Value]:
+        """What a run is for: the outputs, and the next values of the states."""
+        return [*self.outputs, *(state.output for state in self.states)]
 
     def values(self) -> Iterator[Value]:
-        """Every value once: inputs, then constants and outputs of nodes in order of first appearance."""
+        """Every value once: inputs and states, then constants and outputs of nodes in order of first appearance."""
         seen: set[int] = set()
-        candidates: list[Value | None] = list(self.inputs)
+        candidates: list[Value | None] = [*self.inputs, *(state.input for state in self.states)]
         for node in self.nodes:
             candidates.extend(node.inputs)
             candidates.extend(node.outputs)
-        candidates.extend(self.outputs)
+        candidates.extend(self.results)
         for value in candidates:
             if value is not None and id(value) not in seen:
                 seen.add(id(value))
@@ -221,6 +251,7 @@ class Graph:
         before: Node | None = None,
         source: str = "",
         quant: Quant | None = None,
+        subgraphs: Sequence[Graph] = (),
     ) -> Node:
         """Adds a node at the end, or before another, with outputs as its OpDef infers them.
 
@@ -231,6 +262,7 @@ class Graph:
 
         opdef = get(op)
         node = Node(op, name, opdef.complete_attrs(attrs or {}), source or op)
+        node.subgraphs = list(subgraphs)
         for index, value in enumerate(inputs):
             node.set_input(index, value)
         for index, type in enumerate(opdef.infer(node)):
@@ -259,19 +291,22 @@ class Graph:
                 self.outputs[index] = new
                 if new.producer is not None and new not in self.inputs:
                     old.name, new.name = new.name, old.name
+        for state in self.states:
+            if state.output is old:
+                state.output = new
 
     def remove(self, node: Node) -> None:
         """Takes out a node whose outputs nobody uses."""
         for value in node.outputs:
-            if value.uses or any(output is value for output in self.outputs):
+            if value.uses or any(output is value for output in self.results):
                 raise ValueError(f"{node} is still in use")
         for index in range(len(node.inputs)):
             node.set_input(index, None)
         self.nodes.remove(node)
 
     def remove_dead(self) -> bool:
-        """Takes out every node from which no graph output can be reached; True when there was one."""
-        outputs = {id(value) for value in self.outputs}
+        """Takes out every node from which no graph output or state can be reached; True when there was one."""
+        outputs = {id(value) for value in self.results}
         before = len(self.nodes)
         for node in reversed(list(self.nodes)):
             if not any(value.uses or id(value) in outputs for value in node.outputs):
@@ -302,3 +337,11 @@ def values_of(nodes: Iterable[Node]) -> Iterator[Value]:
     """The outputs of some nodes, in order."""
     for node in nodes:
         yield from node.outputs
+
+
+def all_graphs(graph: Graph) -> Iterator[Graph]:
+    """A graph and the subgraphs in it, each behind the one that it belongs to."""
+    yield graph
+    for node in graph.nodes:
+        for subgraph in node.subgraphs:
+            yield from all_graphs(subgraph)

@@ -117,6 +117,43 @@ def requantize_channels(acc: np.ndarray, requant: np.ndarray, rounding: int) -> 
     return scaled
 
 
+def requantize_wide(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rounding: int) -> np.ndarray:
+    """int64 accumulators of 16-bit activations (in C: ``common/requant_wide.h``); int64 within int32.
+
+    Under ``single`` the exact product, halves up. Under the TFLite rules the multiplier is rounded to 15 bits first,
+    accumulators are limited to 48 bits, and halves go up.
+    """
+    values, factors, shifts = (np.asarray(a, np.int64) for a in (acc, multiplier, shift))
+    if rounding != SINGLE:
+        values = np.clip(values, -(1 << 47), 1 << 47)
+        factors = np.where(factors < 0x7FFF0000, (factors + (1 << 15)) >> 16, 0x7FFF)
+        product, right = values * factors, 15 - shifts
+        beyond = right <= 0
+        rounded = np.where(right > 62, 0, _shift_up(product, np.clip(right, 1, 62)))
+        return np.clip(np.where(beyond, np.sign(product) * (1 << 40), rounded), INT32_MIN, INT32_MAX)
+    tail = (values & 0xFFFFFFFF) * factors  # the product is high * 2^32 + low
+    high, low = (values >> 32) * factors + (tail >> 32), tail & 0xFFFFFFFF
+    right = 31 - shifts
+    far = _shift_up(high, np.clip(right - 32, 1, 62))
+    fits = (high >= INT32_MIN) & (high <= INT32_MAX) & (right >= 1)
+    near = _shift_up((np.where(fits, high, 0) << 32) + low, np.clip(right, 1, 32))
+    near = np.where(fits, near, np.where((high > 0) | ((high == 0) & (low > 0)), 1 << 40, -((high < 0).astype(np.int64) << 40)))
+    result = np.where(right > 93, 0, np.where(right > 32, far, near))
+    return np.clip(result, INT32_MIN, INT32_MAX)
+
+
+def _shift_up(value: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """``value / 2^right`` rounded to nearest, halves up, right from 1 to 62."""
+    return (value >> right) + (value >> (right - 1) & 1)
+
+
+def requantize_wide_channels(acc: np.ndarray, requant: np.ndarray, rounding: int) -> np.ndarray:
+    """``requantize_channels`` for int64 accumulators."""
+    if rounding == FLOAT_EVEN:
+        return requantize_float(acc, requant)
+    return requantize_wide(acc, requant[0], requant[1], rounding)
+
+
 def round_half_away(value: ArrayLike) -> np.ndarray:
     """To the nearest whole number, ties away from zero, in the float type given."""
     value = np.asarray(value)

@@ -1,4 +1,8 @@
-"""ONNX quantization: QuantizeLinear and DequantizeLinear, which carry the quantization of the integers between them."""
+"""ONNX quantization: QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear.
+
+Where scale and zero point are known and hold for the whole tensor they become the quantization of the integers, from
+which the pass ``integer_ops`` makes integer ops. Elsewhere they are inputs of quantize and dequantize.
+"""
 
 from __future__ import annotations
 
@@ -6,62 +10,102 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Quant, Value
+from ...numerics import FLOAT_EVEN, dequantize_array
 from .onnx_data import dtype_of
 from .onnx_graph import Builder, OnnxNode, Reject, Row
 from .onnx_math import checked_axis
 
-INTEGERS = (DType.s8, DType.u8, DType.s16)
+STORED = (DType.s8, DType.u8, DType.s16, DType.u16)
 """Types that quantize writes."""
 
 
 def quantize_linear(g: Builder, node: OnnxNode) -> Value:
-    """QuantizeLinear with one scale for the whole tensor."""
-    x = node.value(0)
-    zero = node.optional_array(2, "input 'y_zero_point'")
+    """QuantizeLinear: for the whole tensor, along an axis, or in blocks."""
+    x, scale, zero = node.value(0), node.value(1), node.optional(2)
     node.ignore("precision")
     chosen = node.integer("output_dtype", 0)
-    dtype = DType.from_numpy(zero.dtype) if zero is not None else dtype_of(chosen) if chosen else DType.u8
-    if dtype not in INTEGERS:
-        raise Reject(f"integers of type {dtype.name} are not supported", "use int8, uint8 or int16")
-    quant = _quant(node, x, zero)
-    if quant.axis is not None:
-        raise Reject("a scale per channel is supported for constants only")
-    return g.add("quantize", [x], {"to": dtype.value}, quant=quant)
+    dtype = zero.dtype if zero is not None else dtype_of(chosen) if chosen else DType.u8
+    if dtype not in STORED:
+        raise Reject(f"integers of type {dtype.name} are not supported", "use int8, uint8, int16 or uint16")
+    axis, block = _layout(node, x, scale)
+    attrs = {"to": dtype.value, "rounding": FLOAT_EVEN}
+    quant = known_quant(scale, zero)
+    x = g.cast(x, DType.f32)
+    if quant is not None:
+        return g.add("quantize", [x], attrs, quant=quant)
+    return g.add("quantize", [x, *_along(g, scale, zero)], {**attrs, "axis": axis, "block": block})
 
 
 def dequantize_linear(g: Builder, node: OnnxNode) -> Value:
-    """DequantizeLinear; integers that are constant may have a scale per channel."""
-    x = node.value(0)
-    if not x.dtype.is_integer:
-        raise Reject(f"the input is {x.dtype.name}")
+    """DequantizeLinear. What is constant is decoded at once, and remembers from which integers."""
+    x, scale, zero = node.value(0), node.value(1), node.optional(2)
     node.ignore("output_dtype")
-    quant = _quant(node, x, node.optional_array(2, "input 'x_zero_point'"))
+    if x.dtype not in (*STORED, DType.s32):
+        raise Reject(f"integers of type {x.dtype.name} are not supported", "use int8, uint8, int16, uint16 or int32")
+    axis, block = _layout(node, x, scale)
+    if x.data is not None and scale.data is not None and not block and (zero is None or zero.data is not None):
+        return _decoded(g, x.data, _quant(scale.data, None if zero is None else zero.data, axis))
+    quant = known_quant(scale, zero)
+    if quant is None:
+        return g.add("dequantize", [x, *_along(g, scale, zero)], {"axis": axis, "block": block})
     if x.quant is not None and x.quant != quant:
         x = g.copy(x)
-    elif x.is_constant and x.data is not None:
-        x = g.const(x.data, "integers")
     x.quant = quant
     return g.add("dequantize", [x])
 
 
-def _quant(node: OnnxNode, x: Value, zero: np.ndarray | None) -> Quant:
-    """Scale and zero point of a node; ``axis`` is set where there are several."""
-    scale = node.array(1, "the scale")
-    if node.integer("block_size", 0):
-        raise Reject("quantization in blocks is not supported")
-    if scale.ndim > 1 or (zero is not None and zero.size != scale.size):
-        raise Reject(f"the scale has shape {scale.shape} and the zero point {None if zero is None else zero.shape}")
+def dynamic_quantize_linear(g: Builder, node: OnnxNode) -> list[Value]:
+    """DynamicQuantizeLinear: uint8 over the range of the tensor at hand."""
+    return g.add_all("quantize_dynamic", [node.value(0)])
+
+
+def _layout(node: OnnxNode, x: Value, scale: Value) -> tuple[int, int]:
+    """The axis along which the scales lie, -1 where there is one for all, and the size of blocks (0: none)."""
+    block = node.integer("block_size", 0)
+    if len(scale.shape) == 0 or (scale.shape == (1,) and not block):
+        node.ignore("axis")
+        return -1, 0
+    return checked_axis(node.integer("axis", 1), len(x.shape), "attribute 'axis'"), block
+
+
+def _along(g: Builder, scale: Value, zero: Value | None) -> list[Value | None]:
+    """Inputs 1 and 2 of quantize and dequantize."""
+    return [g.cast(scale, DType.f32), None if zero is None else g.cast(zero, DType.s32)]
+
+
+def known_quant(scale: Value, zero: Value | None) -> Quant | None:
+    """The quantization that two constants of one element say; None where they are not that."""
+    if scale.data is None or scale.data.size != 1 or (zero is not None and zero.data is None):
+        return None
+    return _quant(scale.data, None if zero is None else zero.data, -1)
+
+
+def _quant(scale: np.ndarray, zero: np.ndarray | None, axis: int) -> Quant:
     points = np.zeros(scale.size, np.int64) if zero is None else zero.reshape(-1).astype(np.int64)
     vector = scale.reshape(-1).astype(np.float32)
     if not np.all(np.isfinite(vector)) or np.any(vector < 0):
         raise Reject("a scale is negative or not finite")
-    if vector.size == 1:
-        node.ignore("axis")
-        return Quant(vector, points)
-    axis = checked_axis(node.integer("axis", 1), len(x.shape), "attribute 'axis'")
-    if x.shape[axis] != vector.size:
-        raise Reject(f"{vector.size} scales do not fit dimension {axis} of an input of shape {x.shape}")
-    return Quant(vector, points, axis)
+    if points.size != vector.size:
+        raise Reject(f"the scale has shape {scale.shape} and the zero point {None if zero is None else zero.shape}")
+    return Quant(vector, points, None if axis < 0 else axis)
 
 
-ROWS: dict[str, Row] = {"DequantizeLinear": dequantize_linear, "QuantizeLinear": quantize_linear}
+def _decoded(g: Builder, data: np.ndarray, quant: Quant) -> Value:
+    shape = [1] * data.ndim
+    if quant.axis is not None:
+        if data.shape[quant.axis] != quant.scale.size:
+            raise Reject(
+                f"{quant.scale.size} scales do not fit dimension {quant.axis} of an input of shape {data.shape}"
+            )
+        shape[quant.axis] = -1
+    real = dequantize_array(data, quant.scale.reshape(shape), quant.zero_point.reshape(shape))
+    value = g.const(real.reshape(data.shape).astype(np.float32), "decoded")
+    value.decoded_from = quant
+    return value
+
+
+ROWS: dict[str, Row] = {
+    "DequantizeLinear": dequantize_linear,
+    "DynamicQuantizeLinear": dynamic_quantize_linear,
+    "QuantizeLinear": quantize_linear,
+}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import ops
-from ...ir import Dim, Graph, Node, Value
+from ...ir import Dim, Graph, Node, Quant, Value
 from ...rewrite import is_output
 
 
@@ -43,6 +44,33 @@ def rebuild(
         op, inputs, attrs, name=node.name, output_names=[f"{base}_{op}"], before=node, source=node.source, quant=quant
     )
     return made.output
+
+
+def carry_decoded(node: Node, folded: Value) -> None:
+    """Tells the constant that a node was computed to where its numbers come from, if the node only moves them."""
+    quant = node.inputs[0].decoded_from if node.inputs and node.inputs[0] is not None else None
+    if quant is None or node.op not in ("transpose", "reshape", "squeeze", "unsqueeze"):
+        return
+    if quant.axis is None or quant.scale.size == 1:
+        folded.decoded_from = Quant(quant.scale, quant.zero_point)
+        return
+    before, after = node.input(0).type.static_shape, folded.type.static_shape
+    if node.op == "transpose":
+        folded.decoded_from = moved_quant(quant, node.attrs["perm"])
+        return
+    # The axis is still there when as many elements lie in front of it and behind it.
+    outer = math.prod(before[: quant.axis])
+    for axis, dim in enumerate(after):
+        if dim == before[quant.axis] and math.prod(after[:axis]) == outer:
+            folded.decoded_from = Quant(quant.scale, quant.zero_point, axis)
+            return
+
+
+def moved_quant(quant: Quant | None, perm: Sequence[int]) -> Quant | None:
+    """The quantization of the transpose of a tensor."""
+    if quant is None or quant.axis is None or quant.axis >= len(perm):
+        return quant
+    return Quant(quant.scale, quant.zero_point, list(perm).index(quant.axis))
 
 
 def reshape_to(x: Value, shape: Sequence[Dim]) -> tuple[int, ...] | None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import ops
 from ...ir import Graph, Node
+from .edits import carry_decoded
 
 MAX_FOLDED_BYTES = 1 << 28
 """A result larger than this is left to the run time."""
@@ -18,6 +19,7 @@ def run(graph: Graph) -> bool:
         if array is None or any(node.output is output for output in graph.outputs):
             continue
         value = graph.constant(node.output.name, array, node.output.quant)
+        carry_decoded(node, value)
         graph.replace(node.output, value)
         graph.remove(node)
         changed = True

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir import Dim, Graph, Node, Quant, Value
 from ...rewrite import is_output, only_user
-from .edits import rebuild, substitute, takes_data
+from .edits import moved_quant, rebuild, substitute, takes_data
 from .layout_rules import BROADCASTING, ELEMENTWISE, RULES, Moved, Perm, compose, inverse, swap_reshape
 
 MAX_SWEEPS = 20
@@ -155,6 +155,8 @@ def _transposed_back(graph: Graph, node: Node, index: int, perm: Perm, is_data: 
         while node.op in BROADCASTING and data.ndim > 1 and data.shape[0] == 1:
             data = data[0]
         constant = graph.constant(value.name, data)
+        if data.ndim == len(back):
+            constant.decoded_from = moved_quant(value.decoded_from, back)
         _carry_quant(value.quant, constant, back)
         return constant
     if len(shape) != len(value.shape):
@@ -234,7 +236,10 @@ def _absorb_into_columns(graph: Graph, node: Node) -> bool:
         graph, reshape, "reshape", [source.input(0)], {"shape": (0, data.shape[1])}, quant_from=node.input(0)
     )
     node.set_input(0, flat)
-    node.set_input(1, graph.constant(weights.name, data, weights.quant))
+    constant = graph.constant(weights.name, data, weights.quant)
+    if weights.decoded_from is not None and weights.decoded_from.axis != 1:
+        constant.decoded_from = weights.decoded_from
+    node.set_input(1, constant)
     return True
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Node, Quant, Value
 from ...rewrite import is_output
 from .edits import substitute
 
@@ -42,18 +42,17 @@ def _merge_constants(graph: Graph) -> bool:
 def _constant_key(value: Value) -> Hashable:
     assert value.data is not None
     digest = hashlib.blake2b(np.ascontiguousarray(value.data).tobytes(), digest_size=16).digest()
-    return value.type.dtype, value.type.shape, _quant_key(value), digest
+    return value.type.dtype, value.type.shape, _quant_key(value.quant), _quant_key(value.decoded_from), digest
 
 
-def _quant_key(value: Value) -> Hashable:
-    quant = value.quant
+def _quant_key(quant: Quant | None) -> Hashable:
     return None if quant is None else (quant.axis, quant.scale.tobytes(), quant.zero_point.tobytes())
 
 
 def _node_key(node: Node) -> Hashable:
     inputs = tuple(None if value is None else id(value) for value in node.inputs)
     attrs = tuple(sorted((name, _frozen(value)) for name, value in node.attrs.items()))
-    return node.op, inputs, attrs, tuple((output.type, _quant_key(output)) for output in node.outputs)
+    return node.op, inputs, attrs, tuple((output.type, _quant_key(output.quant)) for output in node.outputs)
 
 
 def _frozen(value: Any) -> Hashable:

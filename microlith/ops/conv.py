@@ -44,11 +44,14 @@ def infer_weighted(node: Node, shape: tuple[Dim, ...], channels: int) -> list[Te
         allowed = {DType.f32: (DType.f32,), DType.s8: (DType.s32,), DType.s16: (DType.s32, DType.s64)}[dtype]
         require_dtype(node, bias, *allowed)
         require(node, bias.shape == (channels,), f"bias '{bias.name}' is {bias.type}; [{channels}] is needed")
-    requant = node.optional_input(3)
+    requant, w_zeros = node.optional_input(3), node.optional_input(4)
+    require(node, dtype is not DType.f32 or (requant is w_zeros is None), "requant and w_zeros are for integers only")
     if requant is not None:
         expected = (channels,) if requant.dtype is DType.f32 else (2, channels)
-        require(node, dtype is not DType.f32, "a float op takes no requant input")
         require(node, requant.shape == expected, f"requant is {requant.type}; {list(expected)} is needed")
+    if w_zeros is not None:
+        require_dtype(node, w_zeros, DType.s32)
+        require(node, w_zeros.shape == (channels,), f"w_zeros is {w_zeros.type}; [{channels}] is needed")
     return [TensorType(dtype, shape)]
 
 
@@ -147,24 +150,25 @@ def finish_integer(
     """Bias, requantization and clamp of exact accumulators held in float64."""
     total = acc.astype(np.int64)
     if bias is not None:
-        total = total + bias.astype(np.int64)
-    scaled = numerics.requantize_channels(numerics.wrap_int32(total), requant, attrs["rounding"])
+        total = total + np.clip(bias.astype(np.int64), -(1 << 60), 1 << 60)
+    if dtype == np.int16 and (bias is None or bias.dtype == np.int64):
+        scaled = numerics.requantize_wide_channels(total, requant, attrs["rounding"])
+    else:
+        scaled = numerics.requantize_channels(numerics.wrap_int32(total), requant, attrs["rounding"])
     return np.clip(scaled + attrs["y_zero"], attrs["q_min"], attrs["q_max"]).astype(dtype)
 
 
 def _reference(depthwise: bool, inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
-    x, weights, bias, requant = (*inputs, None, None)[:4]
+    x, weights, bias, requant, w_zeros = (*inputs, None, None, None)[:5]
     assert x is not None and weights is not None
     sums = convolve_depthwise if depthwise else convolve
     if x.dtype == np.float32:
         return [finish_float(sums(x, weights, attrs), bias, attrs)]
     assert requant is not None, "an integer convolution needs its requant input"
     centred = x.astype(np.float64) - attrs["x_zero"]
-    return [
-        finish_integer(
-            sums(centred, weights.astype(np.float64) - attrs["w_zero"], attrs), bias, requant, attrs, x.dtype
-        )
-    ]
+    zeros = w_zeros if w_zeros is None or depthwise else w_zeros[:, None, None, None]
+    centred_weights = weights.astype(np.float64) - (attrs["w_zero"] if zeros is None else zeros)
+    return [finish_integer(sums(centred, centred_weights, attrs), bias, requant, attrs, x.dtype)]
 
 
 def _reference_conv2d(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
@@ -209,27 +213,67 @@ def conv_sample(rng: np.random.Generator, depthwise: bool) -> tuple[np.ndarray, 
 def weighted_sample(
     rng: np.random.Generator, x: np.ndarray, weights: np.ndarray, channels: int, depth: int, attrs: dict[str, Any]
 ) -> Sample:
-    """Completes a float sample with bias and activation, or turns it into an int8 one."""
+    """Completes a float sample with bias and activation, or turns it into one of 8 or 16-bit integers."""
     has_bias = bool(rng.integers(3))
-    if rng.integers(2):
+    kind = int(rng.integers(4))
+    if kind < 2:
         bias = sampling.floats(rng, (channels,)) if has_bias else None
         return Sample([x, weights, bias], {**attrs, **sampling.clamp(rng)})
     rounding = sampling.weighted_rounding(rng)
-    spread = 74.0 * 74.0 * math.sqrt(depth)
-    bias = rng.integers(-int(2 * spread), int(2 * spread), channels, np.int32) if has_bias else None
-    integer_attrs = {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng), "rounding": rounding}
+    dtype: type = np.int8 if kind == 2 else np.int16
+    spread = (74.0 if kind == 2 else 19000.0) * 74.0 * math.sqrt(depth)
+    bias_type = np.int64 if kind == 3 and rng.integers(2) else np.int32
+    limit = int(min(2 * spread, np.iinfo(bias_type).max / 2))
+    bias = rng.integers(-limit, limit, channels, bias_type) if has_bias else None
+    factor = 1.0 if kind == 2 else 256.0
     inputs = [
-        sampling.integers(rng, x.shape),
+        sampling.integers(rng, x.shape, dtype),
         sampling.integers(rng, weights.shape, low=-127),
         bias,
-        sampling.requant_input(rng, channels, spread, rounding),
+        sampling.requant_input(rng, channels, spread / factor, rounding),
     ]
-    return Sample(inputs, {**attrs, **integer_attrs, **sampling.integer_clamp(rng)})
+    if rng.integers(4) == 0:
+        inputs.append(rng.integers(-128, 128, channels, dtype=np.int32))
+    zeros = sampling.zero_point(rng), sampling.zero_point(rng)
+    integer_attrs = {"x_zero": zeros[0], "y_zero": zeros[1], "rounding": rounding}
+    return Sample(inputs, {**attrs, **integer_attrs, **sampling.integer_clamp(rng, dtype)})
 
 
 def _sample_conv2d(rng: np.random.Generator) -> Sample:
     x, weights, attrs = conv_sample(rng, depthwise=False)
     return weighted_sample(rng, x, weights, weights.shape[0], weights[0].size, attrs)
+
+
+def _infer_integer(node: Node) -> list[TensorType]:
+    shape, channels = conv_output_shape(node, depthwise=False)
+    for index in (0, 1):
+        require_dtype(node, node.input(index), DType.s8, DType.u8)
+    x_zero, w_zeros = node.optional_input(2), node.optional_input(3)
+    for value, allowed in ((x_zero, ((), (1,))), (w_zeros, ((), (1,), (channels,)))):
+        if value is not None:
+            require_dtype(node, value, DType.s32)
+            require(node, value.shape in allowed, f"'{value.name}' has shape {value.shape}")
+    return [TensorType(DType.s32, shape)]
+
+
+def _reference_integer(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
+    x, weights, x_zero, w_zeros = (*inputs, None, None)[:4]
+    assert x is not None and weights is not None
+    centred = x.astype(np.float64) - (attrs["x_zero"] if x_zero is None else x_zero.reshape(()))
+    zeros = np.asarray(attrs["w_zero"] if w_zeros is None else w_zeros).reshape(-1, 1, 1, 1)
+    sums = convolve(centred, weights.astype(np.float64) - zeros, attrs)
+    return [numerics.wrap_int32(sums.astype(np.int64)).astype(np.int32)]
+
+
+def _sample_integer(rng: np.random.Generator) -> Sample:
+    x, weights, attrs = conv_sample(rng, depthwise=False)
+    types = [np.uint8 if rng.integers(2) else np.int8 for _ in range(2)]
+    x_zero = np.array(sampling.zero_point(rng), np.int32) if rng.integers(2) else None
+    count = weights.shape[0] if rng.integers(2) else 1
+    w_zeros = rng.integers(-128, 256, count, dtype=np.int32) if rng.integers(2) else None
+    operands = [sampling.integers(rng, x.shape, types[0]), sampling.integers(rng, weights.shape, types[1])]
+    attrs |= {"x_zero": sampling.zero_point(rng), "w_zero": sampling.zero_point(rng)}
+    return Sample([*operands, x_zero, w_zeros], attrs)
 
 
 def _sample_depthwise(rng: np.random.Generator) -> Sample:
@@ -240,7 +284,7 @@ def _sample_depthwise(rng: np.random.Generator) -> Sample:
 register(
     OpDef(
         name="conv2d",
-        inputs=("x", "weights", "bias?", "requant?"),
+        inputs=("x", "weights", "bias?", "requant?", "w_zeros?"),
         infer=_infer_conv2d,
         reference=_reference_conv2d,
         samples=_sample_conv2d,
@@ -250,8 +294,17 @@ register(
         doc="2-D convolution with groups and dilation, bias and a fused clamp.",
     ),
     OpDef(
+        name="conv2d_integer",
+        inputs=("x", "weights", "x_zero?", "w_zeros?"),
+        infer=_infer_integer,
+        reference=_reference_integer,
+        samples=_sample_integer,
+        attrs={**WINDOW_ATTRS, "groups": 1, "x_zero": 0, "w_zero": 0},
+        doc="The sums of products of a 2-D convolution of 8-bit integers.",
+    ),
+    OpDef(
         name="depthwise_conv2d",
-        inputs=("x", "weights", "bias?", "requant?"),
+        inputs=("x", "weights", "bias?", "requant?", "w_zeros?"),
         infer=_infer_depthwise,
         reference=_reference_depthwise,
         samples=_sample_depthwise,

@@ -9,16 +9,17 @@ import numpy as np
 
 from .. import numerics
 from ..dtypes import DType
-from ..ir import Node, TensorType
+from ..ir import Dim, Node, TensorType
 from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .conv import CLAMP_ATTRS, WINDOW_ATTRS, conv_output_shape, conv_sample, convolve, finish_float
 from .dense import dense_output_shape, dense_sample
 from .quant_rules import materialize_dequantize, materialize_quantize, materialize_requantize
-from .shape_rules import require, require_dtype
+from .shape_rules import grouped, require, require_dtype
 
 Attrs = Mapping[str, Any]
 
 _NARROW = (DType.s8, DType.u8, DType.s16)
+_STORED = (*_NARROW, DType.u16)
 
 
 def _target(node: Node, *allowed: DType) -> DType:
@@ -31,68 +32,129 @@ def _target(node: Node, *allowed: DType) -> DType:
 # quantize, dequantize, requantize
 
 
+def _check_scales(node: Node) -> None:
+    """Scales and zero points lie along x as axis and block say."""
+    shape, axis, block = node.input(0).shape, node.attrs["axis"], node.attrs["block"]
+    require(node, -1 <= axis < len(shape), f"axis {axis} is out of range for rank {len(shape)}")
+    require(node, block >= 0 and (block == 0 or axis >= 0), f"block {block} with axis {axis}")
+    for index, dtype in ((1, DType.f32), (2, DType.s32)):
+        value = node.optional_input(index)
+        if value is None:
+            continue
+        require_dtype(node, value, dtype)
+        if axis < 0:
+            fits = value.shape in ((), (1,))
+        elif block == 0:
+            fits = value.shape == (shape[axis],)
+        else:
+            fits = value.shape == tuple(_blocks(dim, block) if i == axis else dim for i, dim in enumerate(shape))
+        require(node, fits, f"'{value.name}' is {value.type}, which does not fit axis {axis} and block {block}")
+
+
+def _blocks(dim: Dim, block: int) -> Dim:
+    return -(-dim // block) if isinstance(dim, int) else f"-(-{grouped(dim)}//{block})"
+
+
+def _along(numbers: np.ndarray, x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    """Scales or zero points so that they broadcast against x."""
+    axis, block = attrs["axis"], attrs["block"]
+    if axis < 0:
+        return numbers.reshape(())
+    if block:
+        return np.repeat(numbers, block, axis)[(slice(None),) * axis + (slice(x.shape[axis]),)]
+    return numbers.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+
+
+def _parameters(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """x, its scales and its zero points."""
+    x, scales, zeros = (*inputs, None, None)[:3]
+    assert x is not None
+    scale = np.float32(attrs["scale"]) if scales is None else _along(scales, x, attrs)
+    zero = np.int64(attrs["zero"]) if zeros is None else _along(zeros, x, attrs)
+    return x, np.asarray(scale), np.asarray(zero)
+
+
+def _draw_scales(
+    rng: np.random.Generator, shape: tuple[int, ...], dtype: DType
+) -> tuple[list[np.ndarray | None], dict[str, Any]]:
+    """Random scales and zero points, as inputs or attributes."""
+    info = np.iinfo(dtype.numpy)
+    low, high = (0, 1) if dtype is DType.s32 else (info.min, info.max + 1)
+    kind = int(rng.integers(4))
+    axis = int(rng.integers(len(shape))) if kind > 1 else -1
+    block = sampling.size(rng, 1, 3) if kind == 3 else 0
+    if kind == 0:
+        return [], {"scale": float(np.float32(2.0 ** rng.uniform(-10, 1))), "zero": int(rng.integers(low, high))}
+    where: tuple[int, ...] = (shape[axis],) if kind == 2 else () if rng.integers(2) else (1,)
+    if block:
+        where = tuple(-(-dim // block) if i == axis else dim for i, dim in enumerate(shape))
+    scales = np.exp2(rng.uniform(-10, 1, where)).astype(np.float32)
+    zeros = rng.integers(low, high, where, dtype=np.int32) if rng.integers(2) else None
+    return [np.asarray(scales), None if zeros is None else np.asarray(zeros)], {"axis": axis, "block": block}
+
+
 def _infer_quantize(node: Node) -> list[TensorType]:
     require_dtype(node, node.input(0), DType.f32)
-    return [TensorType(_target(node, *_NARROW), node.input(0).shape)]
+    _check_scales(node)
+    return [TensorType(_target(node, *_STORED), node.input(0).shape)]
 
 
-def _reference_quantize(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
-    (x,) = inputs
+def _reference_quantize(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
+    x, scale, zero = _parameters(inputs, attrs)
     dtype = DType(attrs["to"]).numpy
-    return [numerics.quantize_array(x, attrs["scale"], attrs["zero"], dtype, attrs["rounding"])]
+    info = np.iinfo(dtype)
+    return [numerics.quantize_array(x, scale, np.clip(zero, info.min, info.max), dtype, attrs["rounding"])]
 
 
 def _sample_quantize(rng: np.random.Generator) -> Sample:
-    target = _NARROW[int(rng.integers(3))]
-    scale = float(np.float32(2.0 ** rng.uniform(-7, 1)))
-    attrs = {"to": target.value, "scale": scale, "rounding": sampling.rounding(rng)}
-    info = np.iinfo(target.numpy)
-    attrs["zero"] = 0 if target is DType.s16 else int(rng.integers(info.min, info.max + 1))
-    x = sampling.floats(rng, sampling.shape(rng), -200.0, 200.0) * np.float32(scale)
-    ties = (rng.integers(-100, 100, x.shape) + 0.5).astype(np.float32) * np.float32(scale)
-    return Sample([np.where(rng.integers(0, 4, x.shape) == 0, ties, x).astype(np.float32)], attrs)
+    target = _STORED[int(rng.integers(len(_STORED)))]
+    shape = sampling.shape(rng)
+    parameters, attrs = _draw_scales(rng, shape, target)
+    attrs |= {"to": target.value, "rounding": sampling.rounding(rng)}
+    scale = _parameters([np.empty(shape), *parameters], {"scale": 1.0, "zero": 0, "axis": -1, "block": 0, **attrs})[1]
+    x = sampling.floats(rng, shape, -200.0, 200.0) * scale
+    ties = (rng.integers(-100, 100, shape) + 0.5).astype(np.float32) * scale
+    return Sample([np.where(rng.integers(0, 4, shape) == 0, ties, x).astype(np.float32), *parameters], attrs)
 
 
 def _infer_dequantize(node: Node) -> list[TensorType]:
-    x = node.input(0)
-    require_dtype(node, x, *_NARROW, DType.s32)
-    axis = node.attrs["axis"]
-    require(node, -1 <= axis < len(x.shape), f"axis {axis} is out of range for rank {len(x.shape)}")
-    for index, dtype in ((1, DType.f32), (2, DType.s32)):
-        value = node.optional_input(index)
-        if value is not None:
-            require_dtype(node, value, dtype)
-            require(node, axis >= 0 and value.shape == (x.shape[axis],), f"'{value.name}' does not fit axis {axis}")
-    return [TensorType(DType.f32, x.shape)]
+    require_dtype(node, node.input(0), *_STORED, DType.s32)
+    _check_scales(node)
+    return [TensorType(DType.f32, node.input(0).shape)]
 
 
 def _reference_dequantize(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
-    x, scales, zeros = (*inputs, None, None)[:3]
-    assert x is not None
-    scale = np.float32(attrs["scale"]) if scales is None else scales
-    zero = np.int64(attrs["zero"]) if zeros is None else zeros
-    if attrs["axis"] >= 0:
-        channels = [1] * x.ndim
-        channels[attrs["axis"]] = -1
-        scale = np.asarray(scale).reshape(channels) if np.ndim(scale) else scale
-        zero = np.asarray(zero).reshape(channels) if np.ndim(zero) else zero
-    return [numerics.dequantize_array(x, scale, zero)]
+    return [numerics.dequantize_array(*_parameters(inputs, attrs))]
 
 
 def _sample_dequantize(rng: np.random.Generator) -> Sample:
-    source = (*_NARROW, DType.s32)[int(rng.integers(4))]
+    source = (*_STORED, DType.s32)[int(rng.integers(len(_STORED) + 1))]
     shape = sampling.shape(rng)
     x = sampling.integers(rng, shape, source.numpy.type)
     if source is DType.s32:
         x = (x // 256).astype(np.int32)
-    if rng.integers(2):
-        info = np.iinfo(source.numpy)
-        zero = 0 if source is DType.s32 else int(rng.integers(info.min, info.max + 1))
-        return Sample([x], {"scale": float(np.float32(2.0 ** rng.uniform(-10, 1))), "zero": zero})
-    axis = int(rng.integers(len(shape)))
-    scales = np.exp2(rng.uniform(-10, 1, shape[axis])).astype(np.float32)
-    zeros = rng.integers(-128, 128, shape[axis], dtype=np.int32) if rng.integers(2) else None
-    return Sample([x, scales, zeros], {"axis": axis})
+    parameters, attrs = _draw_scales(rng, shape, source)
+    return Sample([x, *parameters], attrs)
+
+
+def _infer_quantize_dynamic(node: Node) -> list[TensorType]:
+    x = node.input(0)
+    require_dtype(node, x, DType.f32)
+    return [TensorType(DType.u8, x.shape), TensorType(DType.f32, ()), TensorType(DType.u8, ())]
+
+
+def _reference_quantize_dynamic(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
+    (x,) = inputs
+    low, high = x.min(initial=np.float32(0)), x.max(initial=np.float32(0))
+    scale = np.float32((high - low) / np.float32(255)) if low < high else np.float32(1)
+    zero = np.clip(np.rint(-low / scale), 0, 255).astype(np.uint8)
+    return [numerics.quantize_array(x, scale, zero, np.uint8, numerics.FLOAT_EVEN), np.asarray(scale), np.asarray(zero)]
+
+
+def _sample_quantize_dynamic(rng: np.random.Generator) -> Sample:
+    low = float(rng.choice([-4.0, 0.0, 1.0]))
+    x = sampling.floats(rng, sampling.shape(rng), low, low + 5.0)
+    return Sample([x if rng.integers(8) else np.zeros_like(x)], {})
 
 
 def _infer_requantize(node: Node) -> list[TensorType]:
@@ -217,11 +279,11 @@ def _sample_dense_dynamic(rng: np.random.Generator) -> Sample:
 register(
     OpDef(
         name="quantize",
-        inputs=("x",),
+        inputs=("x", "scales?", "zeros?"),
         infer=_infer_quantize,
         reference=_reference_quantize,
         samples=_sample_quantize,
-        attrs={"to": DType.s8.value, "scale": 1.0, "zero": 0, "rounding": 0},
+        attrs={"scale": 1.0, "zero": 0, "axis": -1, "block": 0, "to": DType.s8.value, "rounding": 0},
         quant=QuantRule(materialize=materialize_quantize),
         tolerance=EXACT,
         doc="Real numbers to integers.",
@@ -232,10 +294,20 @@ register(
         infer=_infer_dequantize,
         reference=_reference_dequantize,
         samples=_sample_dequantize,
-        attrs={"scale": 1.0, "zero": 0, "axis": -1},
+        attrs={"scale": 1.0, "zero": 0, "axis": -1, "block": 0},
         quant=QuantRule(materialize=materialize_dequantize),
         tolerance=EXACT,
         doc="Integers to real numbers.",
+    ),
+    OpDef(
+        name="quantize_dynamic",
+        inputs=("x",),
+        outputs=("y", "scale", "zero"),
+        infer=_infer_quantize_dynamic,
+        reference=_reference_quantize_dynamic,
+        samples=_sample_quantize_dynamic,
+        tolerance=EXACT,
+        doc="Real numbers to unsigned 8-bit integers over the range that they have.",
     ),
     OpDef(
         name="requantize",

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import numerics
 from ..dtypes import DType
-from ..ir import Node, Quant, Value
+from ..ir import Node, Value
 from .shape_rules import fail
 
 Materialized = tuple[dict[str, Any], dict[int, np.ndarray]]
@@ -56,14 +56,6 @@ def channel_scales(node: Node, value: Value, channels: int, axis: int) -> np.nda
     return np.broadcast_to(quant.scale.astype(np.float32), (channels,))
 
 
-def weight_zero(node: Node, quant: Quant, value: Value) -> int:
-    """The one zero point of weights."""
-    zeros = np.unique(quant.zero_point)
-    if zeros.size != 1:
-        fail(node, f"'{value.name}' has several zero points; one is needed")
-    return int(zeros[0])
-
-
 def weighted_requant(
     x_scale: np.float32, w_scales: np.ndarray, y_scale: np.float32, contract: str, float32_product: bool = False
 ) -> np.ndarray:
@@ -90,18 +82,20 @@ def _weighted(
     channels = weights.type.static_shape[axis]
     w_scales = channel_scales(node, weights, channels, axis)
     assert weights.quant is not None
+    zeros = weights.quant.zero_point
+    several = np.unique(zeros).size > 1
     requant = weighted_requant(x_scale, w_scales, y_scale, contract, float32_product and weights.quant.scale.size == 1)
     # An importer may have set one of the rules that refine tflite-double; another contract overrides it.
     refined = node.attrs["rounding"] in (numerics.TFLITE_UP, numerics.TFLITE_UP_BY_8)
     tflite_rounding = node.attrs["rounding"] if refined else tflite_rounding
     attrs = {
         "x_zero": x_zero,
-        "w_zero": weight_zero(node, weights.quant, weights),
+        "w_zero": 0 if several else int(zeros[0]),
         "y_zero": y_zero,
         "rounding": tflite_rounding if contract == "tflite-double" else numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
-    return attrs, {3: requant}
+    return attrs, {3: requant, 4: zeros.astype(np.int32)} if several else {3: requant}
 
 
 def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
@@ -129,6 +123,22 @@ def materialize_depthwise(node: Node, contract: str) -> Materialized:
 def materialize_dense(node: Node, contract: str) -> Materialized:
     """For dense."""
     return _weighted(node, contract, 0, float32_product=True)
+
+
+def materialize_matmul(node: Node, contract: str) -> Materialized:
+    """For matmul of two quantized operands."""
+    (a_scale, a_zero), (b_scale, b_zero) = (tensor_quant(node, node.input(i)) for i in (0, 1))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    attrs: dict[str, Any] = {
+        "a_zero": a_zero,
+        "b_zero": b_zero,
+        "y_zero": y_zero,
+        **_factor("", float(a_scale) * float(b_scale) / float(y_scale)),
+        "scale": float(a_scale * b_scale / y_scale),
+        "rounding": numerics.CONTRACTS[contract],
+        **output_range(node, contract),
+    }
+    return attrs, {}
 
 
 def materialize_pool(node: Node, contract: str) -> Materialized:

@@ -44,11 +44,12 @@ def clamp(rng: np.random.Generator) -> dict[str, Any]:
     return [{}, {"clamp_min": 0.0}, {"clamp_min": 0.0, "clamp_max": 6.0}][int(rng.integers(3))]
 
 
-def integer_clamp(rng: np.random.Generator) -> dict[str, Any]:
-    """The whole int8 range, or a part of it."""
+def integer_clamp(rng: np.random.Generator, dtype: type = np.int8) -> dict[str, Any]:
+    """The whole range of a type, or a part of it."""
+    info = np.iinfo(dtype)
     if rng.integers(2):
-        return {}
-    low, high = sorted(int(v) for v in rng.integers(-128, 128, 2))
+        return {} if dtype is np.int8 else {"q_min": info.min, "q_max": info.max}
+    low, high = sorted(int(v) for v in rng.integers(info.min, info.max + 1, 2))
     return {"q_min": low, "q_max": high}
 
 

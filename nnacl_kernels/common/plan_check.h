@@ -62,11 +62,12 @@ static inline bool nnacl_plan_clamp_ok(float low, float high) {
     return low <= high;
 }
 
-/* low <= high, both in the range of the type (s8, u8, s16). */
+/* low <= high, both in the range of the type (s8, u8, s16, u16). */
 static inline bool nnacl_plan_range_ok(int32_t low, int32_t high, int32_t dtype) {
-    const int32_t least = dtype == NNACL_S8 ? -128 : dtype == NNACL_U8 ? 0 : -32768;
-    const int32_t most = dtype == NNACL_S8 ? 127 : dtype == NNACL_U8 ? 255 : 32767;
-    return least <= low && low <= high && high <= most;
+    const bool is_unsigned = dtype == NNACL_U8 || dtype == NNACL_U16;
+    const int32_t steps = dtype == NNACL_S8 || dtype == NNACL_U8 ? 256 : 65536;
+    const int32_t least = is_unsigned ? 0 : -steps / 2;
+    return least <= low && low <= high && high <= least + steps - 1;
 }
 
 /* A zero point that the type can hold. */
@@ -117,6 +118,25 @@ static inline const char *nnacl_plan_requant(const nnacl_tensor *requant, int32_
                       "a requant multiplier is negative or its shift outside -62 .. 30");
     }
     return NULL;
+}
+
+/* Bias, requant and w_zeros (inputs 2, 3 and 4) of a convolution or dense of s8 or s16. *has_bias becomes 2 for a bias
+ * of s64, which s16 may have. */
+static inline const char *nnacl_plan_weighted(const nnacl_tensor *in, int32_t n_in, int32_t channels, int32_t rounding,
+                                              int32_t *has_bias, int32_t *has_w_zeros) {
+    const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2), *w_zeros = nnacl_plan_input(in, n_in, 4);
+    const bool is_wide = bias && bias->dtype == NNACL_S64 && in[0].dtype == NNACL_S16;
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, is_wide ? NNACL_S64 : NNACL_S32, channels),
+                  "bias must be s32 [output channels], or s64 where x is s16");
+    NNACL_REQUIRE(!w_zeros || nnacl_plan_is_vector(w_zeros, NNACL_S32, channels),
+                  "w_zeros must be s32 [output channels]");
+    const int32_t *zeros = w_zeros ? (const int32_t *)w_zeros->data : NULL;
+    for (int32_t i = 0; zeros && i < channels; i++) {
+        NNACL_REQUIRE(nnacl_plan_zero_ok(zeros[i], NNACL_S8), "a zero point is outside -128 .. 127");
+    }
+    *has_bias = bias == NULL ? 0 : is_wide ? 2 : 1;
+    *has_w_zeros = w_zeros != NULL;
+    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), channels, rounding);
 }
 
 #endif

@@ -1,11 +1,18 @@
-/* Two-dimensional convolutions. Layouts: activations NHWC; conv2d weights OHWI (I = in_c / groups); depthwise
- * weights 1HWO with O = in_c * multiplier, output channel c * multiplier + m reads input channel c.
+/* Two-dimensional convolutions of f32, s8 and s16 (with weights of s8). Layouts: activations NHWC; conv2d weights OHWI
+ * (I = in_c / groups); depthwise weights 1HWO with O = in_c * multiplier, output channel c * multiplier + m reads input
+ * channel c.
  *
- * Inputs: 0 x, 1 weights, 2 bias [out_c] (optional; f32, or s32 for integers), 3 requant (integers only).
+ * Inputs: 0 x, 1 weights, 2 bias [out_c] (optional; f32, or s32 for integers, s64 for s16), 3 requant (integers only),
+ * 4 w_zeros s32 [out_c] (integers only, optional: zero points of the weights in place of w_zero).
  * requant is s32 [2, out_c]: row 0 the Q31 multipliers, row 1 the shifts (positive: left); under the contract
  * float-even it is f32 [out_c]: the scales x_scale * w_scale[c] / y_scale.
  * Output: 0 y. Integers: y = clamp(requant(sum((x - x_zero) * (w - w_zero)) + bias) + y_zero, q_min, q_max);
  * positions in the padding contribute nothing. f32: y = clamp(sum(x * w) + bias, clamp_min, clamp_max).
+ * s16: sums of 64 bits, which common/requant_wide.h takes; with a bias of s32, as in LiteRT, sums and rounding of s8.
+ *
+ * conv2d_integer: the sums alone, as s32 (modulo 2^32); x and weights s8 or u8, each by itself. Inputs 0 x, 1 weights
+ * (OHWI), 2 x_zero s32 (optional, one element), 3 w_zeros s32 (optional, one element or [out_c]); without them x_zero
+ * and w_zero.
  */
 #ifndef NNACL_CONV_H
 #define NNACL_CONV_H
@@ -16,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Serves conv2d and depthwise_conv2d (where groups is in_c and multiplier is out_c / in_c). */
+/* Serves conv2d, conv2d_integer and depthwise_conv2d (where groups is in_c and multiplier is out_c / in_c). */
 typedef struct nnacl_conv2d_params {
     /* attributes */
     int32_t stride_h, stride_w;
@@ -31,12 +38,18 @@ typedef struct nnacl_conv2d_params {
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w;
-    int32_t has_bias;
+    int32_t has_bias;    /* 2: s64 */
+    int32_t has_w_zeros; /* conv2d_integer: elements of the input */
+    /* conv2d_integer */
+    int32_t has_x_zero;
+    int32_t x_type, w_type;
 } nnacl_conv2d_params;
 
-/* For kernels that compute many output channels at a time: there are many in a group. */
+/* For kernels that compute many output channels at a time: there are many in a group, with one zero point of the
+ * weights. */
 bool nnacl_conv2d_accepts_panels(const void *params);
-/* For kernels of depthwise_conv2d with one output channel for each input channel. */
+/* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.
+ */
 bool nnacl_depthwise_accepts_plain(const void *params);
 
 #ifdef __cplusplus

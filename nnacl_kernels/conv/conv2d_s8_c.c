@@ -11,6 +11,7 @@ void nnacl_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const void *con
     const int8_t *x = in[0], *weights = in[1];
     const int32_t *bias = p->has_bias ? in[2] : NULL;
     const void *requant = in[3];
+    const int32_t *w_zeros = p->has_w_zeros ? in[4] : NULL;
     int8_t *y = out[0];
     const int32_t depth = p->in_c / p->groups;
     const int32_t group_size = p->out_c / p->groups;
@@ -29,13 +30,14 @@ void nnacl_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const void *con
             const int32_t first_x = wide.origin + wide.begin * p->dilation_w;
             int8_t *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c;
             for (int32_t oc = 0; oc < p->out_c; oc++) {
+                const int32_t w_zero = w_zeros ? w_zeros[oc] : p->w_zero;
                 uint32_t sum = bias ? (uint32_t)bias[oc] : 0;
                 for (int32_t ky = tall.begin; ky < tall.end; ky++) {
                     const int32_t iy = tall.origin + ky * p->dilation_h;
                     const int8_t *a = image + ((ptrdiff_t)iy * p->in_w + first_x) * p->in_c + oc / group_size * depth;
                     const int8_t *w = weights + (((ptrdiff_t)oc * p->kernel_h + ky) * p->kernel_w + wide.begin) * depth;
                     for (int32_t kx = wide.begin; kx < wide.end; kx = contiguous ? wide.end : kx + 1) {
-                        sum = nnacl_dot_s8(sum, a, w, run, p->x_zero, p->w_zero);
+                        sum = nnacl_dot_s8(sum, a, w, run, p->x_zero, w_zero);
                         a += (ptrdiff_t)p->dilation_w * p->in_c;
                         w += depth;
                     }

@@ -4,8 +4,8 @@
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 
-/* What conv2d and depthwise_conv2d share, once out_c, kernel_h and kernel_w are known. */
-static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out) {
+/* The shapes, once out_c, kernel_h and kernel_w are known. */
+static const char *resize_shapes(nnacl_conv2d_params *p, const nnacl_tensor *in, int32_t dtype, nnacl_tensor *out) {
     const nnacl_tensor *x = &in[0], *w = &in[1];
     p->batch = x->dims[0];
     p->in_h = x->dims[1];
@@ -23,42 +23,49 @@ static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in,
     }
     NNACL_REQUIRE(nnacl_plan_count(x) >= 0 && nnacl_plan_count(w) >= 0, "x or weights have too many elements");
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], dtype, 4, dims), "y would have too many elements");
+    p->has_bias = p->has_w_zeros = p->has_x_zero = 0;
+    p->x_type = x->dtype;
+    p->w_type = w->dtype;
+    return NULL;
+}
 
-    const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2);
-    p->has_bias = bias != NULL;
+/* What conv2d and depthwise_conv2d share, once out_c, kernel_h and kernel_w are known. */
+static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out) {
+    const nnacl_tensor *x = &in[0], *w = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
+    const char *message = resize_shapes(p, in, x->dtype, out);
+    if (message) {
+        return message;
+    }
     if (x->dtype == NNACL_F32) {
+        p->has_bias = bias != NULL;
         NNACL_REQUIRE(w->dtype == NNACL_F32, "weights must be f32 as x is");
         NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->out_c), "bias must be f32 [output channels]");
-        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3), "requant is for integers only");
+        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3) && !nnacl_plan_input(in, n_in, 4),
+                      "requant and w_zeros are for integers only");
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
         return NULL;
     }
-    NNACL_REQUIRE(w->dtype == NNACL_S8, "weights must be s8 as x is");
-    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, p->out_c), "bias must be s32 [output channels]");
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
-                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "a zero point is outside -128 .. 127");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(w->dtype == NNACL_S8, "weights must be s8 where x is s8 or s16");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, x->dtype) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, x->dtype),
+                  "a zero point is outside the range of its tensor");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, x->dtype), "q_min .. q_max is not a range within that of y");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
-    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), p->out_c, p->rounding);
+    return nnacl_plan_weighted(in, n_in, p->out_c, p->rounding, &p->has_bias, &p->has_w_zeros);
 }
 
 static const char *check_operands(const nnacl_tensor *in, int32_t n_in, int32_t n_out) {
-    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and requant, and one output");
-    NNACL_REQUIRE(in[0].rank == 4 && (in[0].dtype == NNACL_F32 || in[0].dtype == NNACL_S8),
-                  "x must be f32 or s8 [batch, height, width, channels]");
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 5 && n_out == 1,
+                  "expected x, weights, bias, requant and w_zeros, and one output");
+    NNACL_REQUIRE(in[0].rank == 4 && (in[0].dtype == NNACL_F32 || in[0].dtype == NNACL_S8 || in[0].dtype == NNACL_S16),
+                  "x must be f32, s8 or s16 [batch, height, width, channels]");
     NNACL_REQUIRE(in[1].rank == 4, "weights must have four dimensions");
     return NULL;
 }
 
-static const char *conv2d_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
-    nnacl_conv2d_params *p = params;
-    const char *message = check_operands(in, n_in, n_out);
-    if (message) {
-        return message;
-    }
+/* Weights OHWI. */
+static const char *check_groups(nnacl_conv2d_params *p, const nnacl_tensor *in) {
     const int32_t *w = in[1].dims;
     NNACL_REQUIRE(p->groups >= 1, "groups is less than 1");
     NNACL_REQUIRE(in[0].dims[3] % p->groups == 0 && w[0] % p->groups == 0,
@@ -68,7 +75,42 @@ static const char *conv2d_resize(void *params, const nnacl_tensor *in, int32_t n
     p->out_c = w[0];
     p->kernel_h = w[1];
     p->kernel_w = w[2];
-    return resize_common(p, in, n_in, out);
+    return NULL;
+}
+
+static const char *conv2d_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    const char *message = check_operands(in, n_in, n_out);
+    if (!message) {
+        message = check_groups(params, in);
+    }
+    return message ? message : resize_common(params, in, n_in, out);
+}
+
+static const char *conv2d_integer_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                         int32_t n_out) {
+    nnacl_conv2d_params *p = params;
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, x_zero and w_zeros, and one output");
+    for (int32_t i = 0; i < 2; i++) {
+        NNACL_REQUIRE(in[i].rank == 4 && (in[i].dtype == NNACL_S8 || in[i].dtype == NNACL_U8),
+                      "x and weights must be s8 or u8 with four dimensions");
+    }
+    const char *message = check_groups(p, in);
+    if (!message) {
+        message = resize_shapes(p, in, NNACL_S32, out);
+    }
+    if (message) {
+        return message;
+    }
+    const nnacl_tensor *x_zero = nnacl_plan_input(in, n_in, 2), *w_zeros = nnacl_plan_input(in, n_in, 3);
+    const int64_t w_count = w_zeros ? nnacl_plan_count(w_zeros) : 0;
+    NNACL_REQUIRE(!x_zero || (x_zero->dtype == NNACL_S32 && x_zero->rank <= 1 && nnacl_plan_count(x_zero) == 1),
+                  "x_zero must be s32, one element");
+    NNACL_REQUIRE(!w_zeros ||
+                      (w_zeros->dtype == NNACL_S32 && w_zeros->rank <= 1 && (w_count == 1 || w_count == p->out_c)),
+                  "w_zeros must be s32, one element or [output channels]");
+    p->has_x_zero = x_zero != NULL;
+    p->has_w_zeros = (int32_t)w_count;
+    return NULL;
 }
 
 static const char *depthwise_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
@@ -138,12 +180,12 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
 
 bool nnacl_conv2d_accepts_panels(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->groups == 1 || p->out_c / p->groups >= 8;
+    return p->has_w_zeros == 0 && (p->groups == 1 || p->out_c / p->groups >= 8);
 }
 
 bool nnacl_depthwise_accepts_plain(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->out_c == p->in_c;
+    return p->has_w_zeros == 0 && p->out_c == p->in_c;
 }
 
 static int64_t conv_macs(const void *params) {
@@ -161,6 +203,17 @@ const nnacl_op nnacl_conv2d_op = {
     .workspace = conv2d_workspace,
     .packed_size = conv2d_packed_size,
     .pack = conv2d_pack,
+    .parts = conv_parts,
+    .macs = conv_macs,
+};
+
+const nnacl_op nnacl_conv2d_integer_op = {
+    .name = "conv2d_integer",
+    .params_name = "nnacl_conv2d_params",
+    .header = "conv/conv.h",
+    .params_size = sizeof(nnacl_conv2d_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = conv2d_integer_resize,
     .parts = conv_parts,
     .macs = conv_macs,
 };

@@ -10,6 +10,7 @@ void nnacl_depthwise_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const
     const int8_t *x = in[0], *weights = in[1];
     const int32_t *bias = p->has_bias ? in[2] : NULL;
     const void *requant = in[3];
+    const int32_t *w_zeros = p->has_w_zeros ? in[4] : NULL;
     int8_t *y = out[0];
     const int32_t multiplier = p->out_c / p->in_c;
 
@@ -23,6 +24,7 @@ void nnacl_depthwise_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const
                 nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w);
             int8_t *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c;
             for (int32_t oc = 0; oc < p->out_c; oc++) {
+                const int32_t w_zero = w_zeros ? w_zeros[oc] : p->w_zero;
                 uint32_t sum = bias ? (uint32_t)bias[oc] : 0;
                 for (int32_t ky = tall.begin; ky < tall.end; ky++) {
                     const int32_t iy = tall.origin + ky * p->dilation_h;
@@ -30,7 +32,7 @@ void nnacl_depthwise_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const
                     const int8_t *a = image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c + oc / multiplier;
                     const int8_t *w = weights + ((ptrdiff_t)ky * p->kernel_w + wide.begin) * p->out_c + oc;
                     for (int32_t kx = wide.begin; kx < wide.end; kx++) {
-                        sum += (uint32_t)((*a - p->x_zero) * (*w - p->w_zero));
+                        sum += (uint32_t)((*a - p->x_zero) * (*w - w_zero));
                         a += (ptrdiff_t)p->dilation_w * p->in_c;
                         w += p->out_c;
                     }

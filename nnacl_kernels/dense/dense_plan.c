@@ -6,12 +6,13 @@
 
 static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_dense_params *p = params;
-    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and requant, and one output");
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 5 && n_out == 1,
+                  "expected x, weights, bias, requant and w_zeros, and one output");
     const nnacl_tensor *x = &in[0], *w = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8, "x must be f32 or s8");
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16, "x must be f32, s8 or s16");
     NNACL_REQUIRE(x->rank >= 1 && nnacl_plan_count(x) >= 0, "x must have at least one dimension");
-    NNACL_REQUIRE(nnacl_plan_is(w, x->dtype, 2) && nnacl_plan_count(w) >= 0,
-                  "weights must be [units, depth] of the type of x");
+    NNACL_REQUIRE(nnacl_plan_is(w, x->dtype == NNACL_F32 ? NNACL_F32 : NNACL_S8, 2) && nnacl_plan_count(w) >= 0,
+                  "weights must be [units, depth], f32 as x, or s8 with integers");
     p->units = w->dims[0];
     p->depth = w->dims[1];
     NNACL_REQUIRE(p->units >= 1 && p->depth >= 1, "there are no units, or they have no inputs");
@@ -22,21 +23,25 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
         dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
     }
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
-    p->has_bias = bias != NULL;
     if (x->dtype == NNACL_F32) {
+        p->has_bias = bias != NULL;
         NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->units), "bias must be f32 [units]");
-        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3), "requant is for integers only");
+        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3) && !nnacl_plan_input(in, n_in, 4),
+                      "requant and w_zeros are for integers only");
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
         return NULL;
     }
-    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, p->units), "bias must be s32 [units]");
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
-                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "a zero point is outside -128 .. 127");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, x->dtype) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, x->dtype),
+                  "a zero point is outside the range of its tensor");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, x->dtype), "q_min .. q_max is not a range within that of y");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
-    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), p->units, p->rounding);
+    return nnacl_plan_weighted(in, n_in, p->units, p->rounding, &p->has_bias, &p->has_w_zeros);
+}
+
+bool nnacl_dense_accepts_one_zero(const void *params) {
+    const nnacl_dense_params *p = params;
+    return p->has_w_zeros == 0;
 }
 
 /* The AVX2 kernel of f32 reads the weights in panels. */
@@ -102,19 +107,13 @@ static bool broadcast_batches(nnacl_matmul_params *p, const nnacl_tensor *a, con
     return true;
 }
 
-static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
-    nnacl_matmul_params *p = params;
-    NNACL_REQUIRE(n_in >= 2 && n_in <= 3 && n_out == 1, "expected a, b and bias, and one output");
-    const nnacl_tensor *a = &in[0], *b = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(a->dtype == NNACL_F32 || a->dtype == NNACL_S32 || a->dtype == NNACL_U32 || a->dtype == NNACL_S64 ||
-                      a->dtype == NNACL_U64,
-                  "a must be f32, s32, u32, s64 or u64");
-    NNACL_REQUIRE(b->dtype == a->dtype, "a and b differ in type");
+/* Shapes of matmul and matmul_integer. */
+static const char *matmul_shapes(nnacl_matmul_params *p, const nnacl_tensor *a, const nnacl_tensor *b, int32_t dtype,
+                                 nnacl_tensor *out) {
     NNACL_REQUIRE(a->rank >= 2 && b->rank >= 2, "a and b must have at least two dimensions");
     NNACL_REQUIRE(nnacl_plan_count(a) >= 0 && nnacl_plan_count(b) >= 0, "a or b has too many elements");
     NNACL_REQUIRE((p->transpose_a == 0 || p->transpose_a == 1) && (p->transpose_b == 0 || p->transpose_b == 1),
                   "transpose_a and transpose_b must be 0 or 1");
-    NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     const int32_t *a_dims = a->dims + a->rank - 2, *b_dims = b->dims + b->rank - 2;
     p->m = a_dims[p->transpose_a];
     p->k = a_dims[1 - p->transpose_a];
@@ -124,14 +123,72 @@ static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n
     NNACL_REQUIRE(broadcast_batches(p, a, b, dims), "the leading dimensions of a and b do not broadcast");
     dims[p->batch_rank] = p->m;
     dims[p->batch_rank + 1] = p->n;
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], a->dtype, p->batch_rank + 2, dims), "y would have too many elements");
-    NNACL_REQUIRE(!bias || a->dtype == NNACL_F32, "a bias is for f32 only");
-    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->n), "bias must be f32 [n]");
+    NNACL_REQUIRE(nnacl_plan_output(out, dtype, p->batch_rank + 2, dims), "y would have too many elements");
     /* The kernels count the rows of y; with n = 0 they could pass what the elements allow. */
-    nnacl_tensor rows = out[0];
+    nnacl_tensor rows = *out;
     rows.rank--;
     NNACL_REQUIRE(nnacl_plan_count(&rows) >= 0, "y would have too many rows");
+    p->a_type = a->dtype;
+    p->b_type = b->dtype;
+    p->has_bias = p->a_zeros = p->b_zeros = 0;
+    return NULL;
+}
+
+static const char *check_quantized_matmul(const nnacl_matmul_params *p) {
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->a_zero, NNACL_S8) && nnacl_plan_zero_ok(p->b_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                  "a zero point is outside -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
+                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
+    NNACL_REQUIRE(p->rounding == NNACL_ROUND_FLOAT_EVEN ? p->scale >= 0.0f && p->scale <= 3.4e38f
+                                                        : nnacl_plan_requant_ok(p->mult, p->shift),
+                  "the scale is negative or not finite, or the multiplier negative or its shift outside -62 .. 30");
+    return NULL;
+}
+
+static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+    nnacl_matmul_params *p = params;
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 3 && n_out == 1, "expected a, b and bias, and one output");
+    const nnacl_tensor *a = &in[0], *b = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
+    NNACL_REQUIRE(a->dtype == NNACL_F32 || a->dtype == NNACL_S8 || a->dtype == NNACL_S32 || a->dtype == NNACL_U32 ||
+                      a->dtype == NNACL_S64 || a->dtype == NNACL_U64,
+                  "a must be f32, s8, s32, u32, s64 or u64");
+    NNACL_REQUIRE(b->dtype == a->dtype, "a and b differ in type");
+    NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
+    const char *message = matmul_shapes(p, a, b, a->dtype, &out[0]);
+    if (!message && a->dtype == NNACL_S8) {
+        message = check_quantized_matmul(p);
+    }
+    if (message) {
+        return message;
+    }
+    NNACL_REQUIRE(!bias || a->dtype == NNACL_F32, "a bias is for f32 only");
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->n), "bias must be f32 [n]");
     p->has_bias = bias != NULL;
+    return NULL;
+}
+
+static const char *matmul_integer_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                         int32_t n_out) {
+    nnacl_matmul_params *p = params;
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected a, b, a_zeros and b_zeros, and one output");
+    for (int32_t i = 0; i < 2; i++) {
+        NNACL_REQUIRE(in[i].dtype == NNACL_S8 || in[i].dtype == NNACL_U8, "a and b must be s8 or u8");
+    }
+    const char *message = matmul_shapes(p, &in[0], &in[1], NNACL_S32, &out[0]);
+    if (message) {
+        return message;
+    }
+    const nnacl_tensor *a_zeros = nnacl_plan_input(in, n_in, 2), *b_zeros = nnacl_plan_input(in, n_in, 3);
+    const int32_t a_count = a_zeros ? (int32_t)nnacl_plan_count(a_zeros) : 0;
+    const int32_t b_count = b_zeros ? (int32_t)nnacl_plan_count(b_zeros) : 0;
+    NNACL_REQUIRE(!a_zeros || (a_zeros->dtype == NNACL_S32 && a_zeros->rank <= 1 && (a_count == 1 || a_count == p->m)),
+                  "a_zeros must be s32, one element or [m]");
+    NNACL_REQUIRE(!b_zeros || (b_zeros->dtype == NNACL_S32 && b_zeros->rank <= 1 && (b_count == 1 || b_count == p->n)),
+                  "b_zeros must be s32, one element or [n]");
+    p->a_zeros = a_count;
+    p->b_zeros = b_count;
     return NULL;
 }
 
@@ -146,7 +203,8 @@ static int32_t matmul_rows(const nnacl_matmul_params *p) {
 /* One panel of b. */
 static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_matmul_params *p = params;
-    return kernel->isa == NNACL_ISA_AVX2 ? (size_t)p->k * NNACL_PANEL_F32 * sizeof(float) : 0;
+    return kernel->isa == NNACL_ISA_AVX2 && kernel->dtype == NNACL_F32 ? (size_t)p->k * NNACL_PANEL_F32 * sizeof(float)
+                                                                       : 0;
 }
 
 bool nnacl_matmul_accepts_rows(const void *params) {
@@ -206,4 +264,15 @@ const nnacl_op nnacl_det_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = det_resize,
     .workspace = det_workspace,
+};
+
+const nnacl_op nnacl_matmul_integer_op = {
+    .name = "matmul_integer",
+    .params_name = "nnacl_matmul_params",
+    .header = "dense/dense.h",
+    .params_size = sizeof(nnacl_matmul_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = matmul_integer_resize,
+    .parts = matmul_parts,
+    .macs = matmul_macs,
 };

@@ -1,15 +1,18 @@
 /* Between real numbers and integers, and between two quantizations.
  *
- * quantize (f32 -> `to`: s8 u8 s16): y = clamp(round(x / scale) + zero); round half away from zero under tflite-double
- *   and single, half to even under float-even; NaN counts as 0.
- * dequantize (s8 u8 s16 s32 -> f32): y = scale * (x - zero); per channel (input 1 scales f32 [c], input 2 zeros
- *   s32 [c], optional, along axis) or by the attributes.
- * requantize (s8 u8 s16 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
- *   float-even: round_half_even((x - x_zero) * scale).
- * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8
- *   at run time, for each batch entry of conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with
- *   a zero point (`asymmetric` 1). Inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
- *   y = clamp(sum((x_q - x_zero) * w) * (x_scale * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
+ * quantize (f32 -> `to`: s8 u8 s16 u16): y = clamp(round(x / scale) + zero); round half away from zero under
+ *   tflite-double and single, half to even under float-even; NaN counts as 0.
+ * dequantize (s8 u8 s16 u16 s32 -> f32): y = scale * (x - zero).
+ *   Of both, scale and zero are attributes, or inputs 1 scales (f32) and 2 zeros (s32, optional) of one shape: one
+ * element for the whole tensor (axis -1); [c] along axis (block 0); or that of x but for ceil(c / block) along axis, so
+ * that `block` neighbours share a number. Where an input is absent the attribute holds. quantize_dynamic (f32 ->
+ * outputs 0 y u8, 1 scale f32 [], 2 zero u8 []): ONNX's DynamicQuantizeLinear. The range of x and 0 in 255 steps, half
+ * to even; of zeros alone scale is 1. requantize (s8 u8 s16 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult,
+ * shift) + y_zero, q_min, q_max); float-even: round_half_even((x - x_zero) * scale). conv2d_dynamic, dense_dynamic (f32
+ * x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8 at run time, for each batch entry of
+ * conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with a zero point (`asymmetric` 1). Inputs
+ * 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c]. y = clamp(sum((x_q - x_zero) * w) * (x_scale *
+ * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
  */
 #ifndef NNACL_QUANT_H
 #define NNACL_QUANT_H
@@ -21,22 +24,31 @@ extern "C" {
 #endif
 
 typedef struct nnacl_quantize_params {
-    int32_t to;
     float scale;
     int32_t zero;
+    int32_t axis; /* -1: per tensor */
+    int32_t block;
+    int32_t to;
     int32_t rounding;
-    /* derived */
-    int32_t count;
+    /* derived: x as a block of three dimensions, axis in the middle */
+    int32_t has_scales, has_zeros;
+    int32_t outer, channels, inner;
 } nnacl_quantize_params;
 
 typedef struct nnacl_dequantize_params {
     float scale;
     int32_t zero;
     int32_t axis; /* -1: per tensor */
-    /* derived */
+    int32_t block;
+    /* derived, as above */
     int32_t from, has_scales, has_zeros;
     int32_t outer, channels, inner;
 } nnacl_dequantize_params;
+
+typedef struct nnacl_quantize_dynamic_params {
+    /* derived */
+    int32_t count;
+} nnacl_quantize_dynamic_params;
 
 typedef struct nnacl_requantize_params {
     int32_t to;

@@ -17,22 +17,92 @@ static const char *same_shape(const nnacl_tensor *x, int32_t dtype, nnacl_tensor
     return NULL;
 }
 
+static bool is_stored(int32_t dtype) {
+    return is_narrow(dtype) || dtype == NNACL_U16;
+}
+
+/* What quantize and dequantize share: how the scales and zero points lie along x. */
+typedef struct layout {
+    int32_t axis, block;
+    int32_t has_scales, has_zeros;
+    int32_t outer, channels, inner;
+} layout;
+
+static bool is_one(const nnacl_tensor *tensor) {
+    return nnacl_plan_count(tensor) == 1 && tensor->rank <= 1;
+}
+
+/* Whether a tensor of scales or zero points lies along x as axis and block say. */
+static bool lies_along(const nnacl_tensor *tensor, const nnacl_tensor *x, const layout *l) {
+    if (l->axis < 0) {
+        return is_one(tensor);
+    }
+    if (l->block == 0) {
+        return tensor->rank == 1 && tensor->dims[0] == l->channels;
+    }
+    bool same = tensor->rank == x->rank;
+    for (int32_t i = 0; same && i < x->rank; i++) {
+        const int32_t blocks = x->dims[i] / l->block + (x->dims[i] % l->block != 0);
+        same = tensor->dims[i] == (i == l->axis ? blocks : x->dims[i]);
+    }
+    return same;
+}
+
+static const char *lay_out(layout *l, const nnacl_tensor *in, int32_t n_in, int32_t dtype, nnacl_tensor *y) {
+    const nnacl_tensor *x = &in[0], *scales = nnacl_plan_input(in, n_in, 1), *zeros = nnacl_plan_input(in, n_in, 2);
+    NNACL_REQUIRE(l->axis >= -1 && l->axis < x->rank, "axis is out of range");
+    NNACL_REQUIRE(l->block >= 0 && (l->block == 0 || l->axis >= 0), "block is negative or lacks an axis");
+    int32_t count;
+    const char *message = same_shape(x, dtype, y, &count);
+    if (message) {
+        return message;
+    }
+    l->channels = l->axis >= 0 ? x->dims[l->axis] : 1;
+    NNACL_REQUIRE(!scales || (scales->dtype == NNACL_F32 && lies_along(scales, x, l)),
+                  "scales must be f32 of the shape that axis and block say");
+    NNACL_REQUIRE(!zeros || (zeros->dtype == NNACL_S32 && lies_along(zeros, x, l)),
+                  "zeros must be s32 of the shape that axis and block say");
+    l->has_scales = scales != NULL;
+    l->has_zeros = zeros != NULL;
+    l->outer = l->inner = 1;
+    for (int32_t i = 0; i < x->rank && count > 0; i++) {
+        l->outer *= i < l->axis ? x->dims[i] : 1;
+        l->inner *= i > l->axis ? x->dims[i] : 1;
+    }
+    if (count == 0) {
+        l->outer = 0;
+    }
+    return NULL;
+}
+
+static int32_t parts_of(int32_t outer, int32_t channels, int32_t inner) {
+    const int32_t rows = outer * channels;
+    return rows > 1 ? rows : outer * inner > 1 ? outer * inner : 1;
+}
+
 static const char *quantize_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
                                    int32_t n_out) {
     nnacl_quantize_params *p = params;
-    NNACL_REQUIRE(n_in == 1 && n_out == 1, "expected one input and one output");
+    NNACL_REQUIRE(n_in >= 1 && n_in <= 3 && n_out == 1, "expected x, scales and zeros, and one output");
     NNACL_REQUIRE(in[0].dtype == NNACL_F32, "x must be f32");
-    NNACL_REQUIRE(is_narrow(p->to), "y must be s8, u8 or s16");
-    NNACL_REQUIRE(scale_ok(p->scale), "scale must be positive and finite");
+    NNACL_REQUIRE(is_stored(p->to), "y must be s8, u8, s16 or u16");
+    NNACL_REQUIRE(nnacl_plan_input(in, n_in, 1) || scale_ok(p->scale), "scale must be positive and finite");
     NNACL_REQUIRE(nnacl_plan_zero_ok(p->zero, p->to), "the zero point is outside the range of y");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
-    return same_shape(&in[0], p->to, &out[0], &p->count);
+    layout l = {.axis = p->axis, .block = p->block};
+    const char *message = lay_out(&l, in, n_in, p->to, &out[0]);
+    p->has_scales = l.has_scales;
+    p->has_zeros = l.has_zeros;
+    p->outer = l.outer;
+    p->channels = l.channels;
+    p->inner = l.inner;
+    return message;
 }
 
 static int32_t quantize_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_quantize_params *p = params;
     (void)kernel;
-    return p->count > 0 ? p->count : 1;
+    return parts_of(p->outer, p->channels, p->inner);
 }
 
 const nnacl_op nnacl_quantize_op = {
@@ -49,40 +119,23 @@ static const char *dequantize_resize(void *params, const nnacl_tensor *in, int32
                                      int32_t n_out) {
     nnacl_dequantize_params *p = params;
     NNACL_REQUIRE(n_in >= 1 && n_in <= 3 && n_out == 1, "expected x, scales and zeros, and one output");
-    const nnacl_tensor *x = &in[0];
-    const nnacl_tensor *scales = nnacl_plan_input(in, n_in, 1), *zeros = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(is_narrow(x->dtype) || x->dtype == NNACL_S32, "x must be s8, u8, s16 or s32");
-    NNACL_REQUIRE(p->axis >= -1 && p->axis < x->rank, "axis is out of range");
-    NNACL_REQUIRE(p->axis >= 0 || (!scales && !zeros), "scales and zeros need an axis");
-    int32_t count;
-    const char *message = same_shape(x, NNACL_F32, &out[0], &count);
-    if (message) {
-        return message;
-    }
-    const int32_t channels = p->axis >= 0 ? x->dims[p->axis] : 1;
-    NNACL_REQUIRE(!scales || nnacl_plan_is_vector(scales, NNACL_F32, channels), "scales must be f32 [channels]");
-    NNACL_REQUIRE(!zeros || nnacl_plan_is_vector(zeros, NNACL_S32, channels), "zeros must be s32 [channels]");
-    NNACL_REQUIRE(scales || scale_ok(p->scale), "scale must be positive and finite");
-    p->from = x->dtype;
-    p->has_scales = scales != NULL;
-    p->has_zeros = zeros != NULL;
-    p->channels = channels;
-    p->outer = p->inner = 1;
-    for (int32_t i = 0; i < x->rank && count > 0; i++) {
-        p->outer *= i < p->axis ? x->dims[i] : 1;
-        p->inner *= i > p->axis ? x->dims[i] : 1;
-    }
-    if (count == 0) {
-        p->outer = 0;
-    }
-    return NULL;
+    NNACL_REQUIRE(is_stored(in[0].dtype) || in[0].dtype == NNACL_S32, "x must be s8, u8, s16, u16 or s32");
+    NNACL_REQUIRE(nnacl_plan_input(in, n_in, 1) || scale_ok(p->scale), "scale must be positive and finite");
+    layout l = {.axis = p->axis, .block = p->block};
+    const char *message = lay_out(&l, in, n_in, NNACL_F32, &out[0]);
+    p->from = in[0].dtype;
+    p->has_scales = l.has_scales;
+    p->has_zeros = l.has_zeros;
+    p->outer = l.outer;
+    p->channels = l.channels;
+    p->inner = l.inner;
+    return message;
 }
 
 static int32_t dequantize_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dequantize_params *p = params;
-    const int32_t rows = p->outer * p->channels;
     (void)kernel;
-    return rows > 1 ? rows : p->outer * p->inner > 1 ? p->outer * p->inner : 1;
+    return parts_of(p->outer, p->channels, p->inner);
 }
 
 const nnacl_op nnacl_dequantize_op = {
@@ -93,6 +146,25 @@ const nnacl_op nnacl_dequantize_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = dequantize_resize,
     .parts = dequantize_parts,
+};
+
+static const char *quantize_dynamic_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                           int32_t n_out) {
+    nnacl_quantize_dynamic_params *p = params;
+    NNACL_REQUIRE(n_in == 1 && n_out == 3, "expected one input and three outputs");
+    NNACL_REQUIRE(in[0].dtype == NNACL_F32, "x must be f32");
+    nnacl_plan_output(&out[1], NNACL_F32, 0, NULL);
+    nnacl_plan_output(&out[2], NNACL_U8, 0, NULL);
+    return same_shape(&in[0], NNACL_U8, &out[0], &p->count);
+}
+
+const nnacl_op nnacl_quantize_dynamic_op = {
+    .name = "quantize_dynamic",
+    .params_name = "nnacl_quantize_dynamic_params",
+    .header = "quant/quant.h",
+    .params_size = sizeof(nnacl_quantize_dynamic_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = quantize_dynamic_resize,
 };
 
 static const char *requantize_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,

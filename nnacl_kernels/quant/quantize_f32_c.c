@@ -1,33 +1,59 @@
 #include "common/requant.h"
-#include "common/share.h"
 #include "quant/quant.h"
+#include "quant/scale_walk.h"
 
 NNACL_DECLARE(nnacl_quantize_f32_c);
 
-static int32_t quantize(const nnacl_quantize_params *p, float x, int32_t low, int32_t high) {
-    const float scaled = x == x ? x / p->scale : 0.0f;
-    return p->zero + (p->rounding == NNACL_ROUND_FLOAT_EVEN ? nnacl_round_even(scaled, low - p->zero, high - p->zero)
-                                                            : nnacl_round_away(scaled, low - p->zero, high - p->zero));
+static int32_t quantize(float x, float scale, int32_t zero, int32_t low, int32_t high, int32_t rounding) {
+    const float scaled = x == x ? x / scale : 0.0f;
+    return zero + (rounding == NNACL_ROUND_FLOAT_EVEN ? nnacl_round_even(scaled, low - zero, high - zero)
+                                                      : nnacl_round_away(scaled, low - zero, high - zero));
 }
+
+/* One run. A zero point outside of the type, which only an input can hold, counts as the nearest inside. */
+#define QUANTIZE_RUN(type, low, high)                                                                                  \
+    static void quantize_##type(const nnacl_quantize_params *p, const float *x, const float *scales,                   \
+                                const int32_t *zeros, type *y, nnacl_scale_run run) {                                  \
+        if (run.step == 0) {                                                                                           \
+            const float scale = scales ? scales[run.scale] : p->scale;                                                 \
+            const int32_t zero = nnacl_clamp_s32(zeros ? zeros[run.scale] : p->zero, low, high);                       \
+            for (ptrdiff_t i = run.begin; i < run.end; i++) {                                                          \
+                y[i] = (type)quantize(x[i], scale, zero, low, high, p->rounding);                                      \
+            }                                                                                                          \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (ptrdiff_t i = run.begin; i < run.end; i++) {                                                              \
+            const ptrdiff_t at = run.scale + (i - run.begin);                                                          \
+            const int32_t zero = nnacl_clamp_s32(zeros ? zeros[at] : p->zero, low, high);                              \
+            y[i] = (type)quantize(x[i], scales ? scales[at] : p->scale, zero, low, high, p->rounding);                 \
+        }                                                                                                              \
+    }
+
+QUANTIZE_RUN(int8_t, INT8_MIN, INT8_MAX)
+QUANTIZE_RUN(uint8_t, 0, UINT8_MAX)
+QUANTIZE_RUN(int16_t, INT16_MIN, INT16_MAX)
+QUANTIZE_RUN(uint16_t, 0, UINT16_MAX)
 
 void nnacl_quantize_f32_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_quantize_params *p = params;
-    const float *x = in[0];
-    const nnacl_range share = nnacl_share(ctx, p->count);
-    if (p->to == NNACL_S8) {
-        int8_t *y = out[0];
-        for (int32_t i = share.begin; i < share.end; i++) {
-            y[i] = (int8_t)quantize(p, x[i], INT8_MIN, INT8_MAX);
-        }
-    } else if (p->to == NNACL_U8) {
-        uint8_t *y = out[0];
-        for (int32_t i = share.begin; i < share.end; i++) {
-            y[i] = (uint8_t)quantize(p, x[i], 0, UINT8_MAX);
-        }
-    } else {
-        int16_t *y = out[0];
-        for (int32_t i = share.begin; i < share.end; i++) {
-            y[i] = (int16_t)quantize(p, x[i], INT16_MIN, INT16_MAX);
+    const float *x = in[0], *scales = p->has_scales ? in[1] : NULL;
+    const int32_t *zeros = p->has_zeros ? in[2] : NULL;
+    const nnacl_range runs = nnacl_scale_runs(ctx, p->outer, p->channels);
+    for (int32_t i = runs.begin; i < runs.end; i++) {
+        const nnacl_scale_run run = nnacl_scale_run_at(ctx, i, p->outer, p->channels, p->inner, p->block);
+        switch (p->to) {
+        case NNACL_S8:
+            quantize_int8_t(p, x, scales, zeros, out[0], run);
+            break;
+        case NNACL_U8:
+            quantize_uint8_t(p, x, scales, zeros, out[0], run);
+            break;
+        case NNACL_S16:
+            quantize_int16_t(p, x, scales, zeros, out[0], run);
+            break;
+        default:
+            quantize_uint16_t(p, x, scales, zeros, out[0], run);
+            break;
         }
     }
 }

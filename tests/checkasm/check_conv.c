@@ -39,6 +39,10 @@ static void draw(check_case *c) {
     check_sum_tolerance(c, kernel_h * kernel_w * group_in);
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
+    if (c->dtype == NNACL_S16 && check_chance(c, 70)) {
+        p->q_min = INT16_MIN;
+        p->q_max = INT16_MAX;
+    }
     p->x_zero = check_zero(c);
     p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
@@ -47,11 +51,12 @@ static void draw(check_case *c) {
     check_input(c, c->dtype, 4, x_dims);
     const int32_t dense_dims[4] = {out_c, kernel_h, kernel_w, group_in};
     const int32_t depthwise_dims[4] = {1, kernel_h, kernel_w, out_c};
-    check_input(c, c->dtype, 4, depthwise ? depthwise_dims : dense_dims);
+    check_input(c, is_float ? NNACL_F32 : NNACL_S8, 4, depthwise ? depthwise_dims : dense_dims);
     check_mark_constant(c);
     const bool biased = check_chance(c, 75);
     if (biased) {
-        check_vector(c, is_float ? NNACL_F32 : NNACL_S32, out_c);
+        const bool is_wide = c->dtype == NNACL_S16 && check_chance(c, 60);
+        check_vector(c, is_float ? NNACL_F32 : is_wide ? NNACL_S64 : NNACL_S32, out_c);
         check_mark_constant(c);
     } else if (!is_float || check_chance(c, 50)) {
         check_absent(c);
@@ -59,9 +64,38 @@ static void draw(check_case *c) {
     if (!is_float) {
         check_requant(c, out_c, p->rounding, kernel_h * kernel_w * group_in);
         check_mark_constant(c);
+        if (!c->bench && check_chance(c, 15)) {
+            check_zeros(c, out_c);
+        }
     }
 }
 
-static const check_op ops[] = {{"conv2d", draw}, {"depthwise_conv2d", draw}, {NULL, NULL}};
+static void draw_integer(check_case *c) {
+    nnacl_conv2d_params *p = (void *)&c->params;
+    p->groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
+    const int32_t depth = check_dim(c, 20, 32);
+    const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 2), check_dim(c, 12, 24), check_dim(c, 12, 24),
+                               p->groups * depth};
+    const int32_t out_c = p->groups * check_dim(c, 20, 32);
+    const int32_t w_dims[4] = {out_c, check_dim(c, 5, 3), check_dim(c, 5, 3), depth};
+    draw_window(c, x_dims[1], w_dims[1], &p->stride_h, &p->dilation_h, &p->pad_top, &p->pad_bottom);
+    draw_window(c, x_dims[2], w_dims[2], &p->stride_w, &p->dilation_w, &p->pad_left, &p->pad_right);
+    p->x_zero = check_zero(c);
+    p->w_zero = check_zero(c);
+    check_input(c, c->dtype, 4, x_dims);
+    check_input(c, check_chance(c, 50) ? NNACL_S8 : NNACL_U8, 4, w_dims);
+    check_mark_constant(c);
+    if (check_chance(c, 50)) {
+        check_zeros(c, 1);
+    } else {
+        check_absent(c);
+    }
+    if (check_chance(c, 50)) {
+        check_zeros(c, check_chance(c, 50) ? 1 : out_c);
+    }
+}
+
+static const check_op ops[] = {
+    {"conv2d", draw}, {"conv2d_integer", draw_integer}, {"depthwise_conv2d", draw}, {NULL, NULL}};
 
 const check_family check_conv = {"conv", ops};

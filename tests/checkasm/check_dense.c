@@ -17,17 +17,22 @@ static void draw_dense(check_case *c) {
     dims[rank - 1] = depth;
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
+    if (c->dtype == NNACL_S16 && check_chance(c, 70)) {
+        p->q_min = INT16_MIN;
+        p->q_max = INT16_MAX;
+    }
     p->x_zero = check_zero(c);
     p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_input(c, c->dtype, rank, dims);
     const int32_t w_dims[2] = {units, depth};
-    check_input(c, c->dtype, 2, w_dims);
+    check_input(c, is_float ? NNACL_F32 : NNACL_S8, 2, w_dims);
     check_mark_constant(c);
     const bool biased = check_chance(c, 75);
     if (biased) {
-        check_vector(c, is_float ? NNACL_F32 : NNACL_S32, units);
+        const bool is_wide = c->dtype == NNACL_S16 && check_chance(c, 60);
+        check_vector(c, is_float ? NNACL_F32 : is_wide ? NNACL_S64 : NNACL_S32, units);
         check_mark_constant(c);
     } else if (!is_float || check_chance(c, 50)) {
         check_absent(c);
@@ -35,11 +40,15 @@ static void draw_dense(check_case *c) {
     if (!is_float) {
         check_requant(c, units, p->rounding, depth);
         check_mark_constant(c);
+        if (!c->bench && check_chance(c, 15)) {
+            check_zeros(c, units);
+        }
     }
 }
 
 /* An operand of matmul: `batch` leading dimensions, of which some are 1 or left out. */
-static void draw_operand(check_case *c, int32_t rank, const int32_t *batch, int32_t rows, int32_t columns) {
+static void draw_operand(check_case *c, int32_t dtype, int32_t rank, const int32_t *batch, int32_t rows,
+                         int32_t columns) {
     int32_t dims[NNACL_MAX_RANK];
     const int32_t dropped = check_chance(c, 30) ? check_int(c, 0, rank) : 0;
     int32_t n = 0;
@@ -48,11 +57,12 @@ static void draw_operand(check_case *c, int32_t rank, const int32_t *batch, int3
     }
     dims[n++] = rows;
     dims[n++] = columns;
-    check_input(c, c->dtype, n, dims);
+    check_input(c, dtype, n, dims);
 }
 
 static void draw_matmul(check_case *c) {
     nnacl_matmul_params *p = (void *)&c->params;
+    const bool is_integer = strcmp(c->op->name, "matmul_integer") == 0;
     const int32_t rank = c->bench ? 0 : check_int(c, 0, 3);
     int32_t batch[3];
     for (int32_t i = 0; i < rank; i++) {
@@ -65,14 +75,29 @@ static void draw_matmul(check_case *c) {
     p->transpose_a = c->bench ? 0 : check_int(c, 0, 1);
     p->transpose_b = c->bench ? 0 : check_int(c, 0, 1);
     check_clamp(c, &p->clamp_min, &p->clamp_max);
-    draw_operand(c, rank, batch, p->transpose_a ? k : m, p->transpose_a ? m : k);
-    draw_operand(c, rank, batch, p->transpose_b ? n : k, p->transpose_b ? k : n);
+    check_quantized_range(c, &p->q_min, &p->q_max);
+    p->a_zero = check_zero(c);
+    p->b_zero = check_zero(c);
+    p->y_zero = check_zero(c);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP);
+    check_multiplier(c, check_int(c, -14, -6), &p->mult, &p->shift);
+    p->scale = check_float(c, 0.0001f, 0.01f);
+    const int32_t b_type = !is_integer ? c->dtype : check_chance(c, 50) ? NNACL_S8 : NNACL_U8;
+    draw_operand(c, c->dtype, rank, batch, p->transpose_a ? k : m, p->transpose_a ? m : k);
+    draw_operand(c, b_type, rank, batch, p->transpose_b ? n : k, p->transpose_b ? k : n);
     if (check_chance(c, 40)) {
         check_mark_constant(c);
     }
     if (c->dtype == NNACL_F32 && check_chance(c, 50)) {
         check_vector(c, NNACL_F32, n);
         check_mark_constant(c);
+    }
+    for (int32_t i = 0; is_integer && i < 2; i++) {
+        if (check_chance(c, 50)) {
+            check_zeros(c, check_chance(c, 50) ? 1 : i == 0 ? m : n);
+        } else {
+            check_absent(c);
+        }
     }
 }
 
@@ -82,6 +107,7 @@ static void draw_det(check_case *c) {
     check_input(c, NNACL_F32, 3, dims);
 }
 
-static const check_op ops[] = {{"dense", draw_dense}, {"matmul", draw_matmul}, {"det", draw_det}, {NULL, NULL}};
+static const check_op ops[] = {
+    {"dense", draw_dense}, {"matmul", draw_matmul}, {"matmul_integer", draw_matmul}, {"det", draw_det}, {NULL, NULL}};
 
 const check_family check_dense = {"dense", ops};

@@ -2,11 +2,11 @@
 #include "quant/quant.h"
 
 static int32_t least_of(int32_t dtype) {
-    return dtype == NNACL_S8 ? INT8_MIN : dtype == NNACL_U8 ? 0 : INT16_MIN;
+    return dtype == NNACL_S8 ? INT8_MIN : dtype == NNACL_S16 ? INT16_MIN : 0;
 }
 
 static int32_t most_of(int32_t dtype) {
-    return dtype == NNACL_S8 ? INT8_MAX : dtype == NNACL_U8 ? UINT8_MAX : INT16_MAX;
+    return dtype == NNACL_S8 ? INT8_MAX : dtype == NNACL_U8 ? UINT8_MAX : dtype == NNACL_S16 ? INT16_MAX : UINT16_MAX;
 }
 
 static int32_t narrow_type(check_case *c) {
@@ -18,21 +18,64 @@ static int32_t zero_of(check_case *c, int32_t dtype) {
     return check_int(c, least_of(dtype), most_of(dtype));
 }
 
+/* Axis and block, and inputs of scales and zero points that lie along x, the input before them, as these say. */
+static void draw_layout(check_case *c, int32_t dtype, int32_t *axis, int32_t *block) {
+    const nnacl_tensor *x = &c->in[0];
+    int32_t dims[NNACL_MAX_RANK] = {1}, rank = 1, count = 1;
+    *axis = -1;
+    *block = 0;
+    if (c->bench || check_chance(c, 40)) {
+        return;
+    }
+    if (check_chance(c, 70)) {
+        *axis = check_int(c, 0, x->rank - 1);
+        dims[0] = x->dims[*axis];
+        *block = check_chance(c, 40) ? check_int(c, 1, 4) : 0;
+    }
+    if (*block > 0) {
+        rank = x->rank;
+        for (int32_t i = 0; i < rank; i++) {
+            dims[i] = i == *axis ? (x->dims[i] + *block - 1) / *block : x->dims[i];
+        }
+    }
+    for (int32_t i = 0; i < rank; i++) {
+        count *= dims[i];
+    }
+    float *scales = check_input(c, NNACL_F32, rank, dims);
+    for (int32_t i = 0; i < count; i++) {
+        scales[i] = check_float(c, 0.001f, 0.1f);
+    }
+    if (check_chance(c, 50)) {
+        int32_t *zeros = check_input(c, NNACL_S32, rank, dims);
+        for (int32_t i = 0; i < count; i++) {
+            zeros[i] = dtype == NNACL_S32 ? 0 : zero_of(c, dtype);
+        }
+    }
+}
+
 static void draw_quantize(check_case *c) {
+    static const int32_t types[] = {NNACL_S8, NNACL_U8, NNACL_S16, NNACL_U16};
     nnacl_quantize_params *p = (void *)&c->params;
-    p->to = narrow_type(c);
+    p->to = types[check_int(c, 0, 3)];
     p->scale = check_chance(c, 50) ? check_float(c, 0.001f, 0.1f) : 0.03125f;
     p->zero = zero_of(c, p->to);
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
-    float *x = check_vector(c, NNACL_F32, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    int32_t dims[4], count = 1;
+    const int32_t rank = check_int(c, 1, 4);
+    check_shape(c, rank, c->bench ? 20000 : check_chance(c, 5) ? 50000 : 1000, dims);
+    for (int32_t i = 0; i < rank; i++) {
+        count *= dims[i];
+    }
+    float *x = check_input(c, NNACL_F32, rank, dims);
     if (check_chance(c, 30)) {
         check_strew(c, 0);
     } else if (check_chance(c, 50)) {
         /* Ties, where the contracts differ. */
-        for (int32_t i = 0; i < c->in[0].dims[0]; i += 2) {
+        for (int32_t i = 0; i < count; i += 2) {
             x[i] = p->scale * ((float)check_int(c, -300, 300) + 0.5f);
         }
     }
+    draw_layout(c, p->to, &p->axis, &p->block);
 }
 
 static void draw_dequantize(check_case *c) {
@@ -41,24 +84,9 @@ static void draw_dequantize(check_case *c) {
     const int32_t rank = check_int(c, 1, 4);
     check_shape(c, rank, c->bench ? 20000 : check_chance(c, 5) ? 50000 : 1000, dims);
     check_input(c, c->dtype, rank, dims);
-    p->axis = c->bench || check_chance(c, 50) ? -1 : check_int(c, 0, rank - 1);
     p->scale = check_float(c, 0.001f, 0.1f);
     p->zero = c->dtype == NNACL_S32 ? 0 : zero_of(c, c->dtype);
-    if (p->axis < 0) {
-        return;
-    }
-    float *scales = check_vector(c, NNACL_F32, dims[p->axis]);
-    check_mark_constant(c);
-    for (int32_t i = 0; i < dims[p->axis]; i++) {
-        scales[i] = check_float(c, 0.001f, 0.1f);
-    }
-    if (check_chance(c, 50)) {
-        int32_t *zeros = check_vector(c, NNACL_S32, dims[p->axis]);
-        check_mark_constant(c);
-        for (int32_t i = 0; i < dims[p->axis]; i++) {
-            zeros[i] = c->dtype == NNACL_S32 ? 0 : zero_of(c, c->dtype);
-        }
-    }
+    draw_layout(c, c->dtype, &p->axis, &p->block);
 }
 
 static void draw_requantize(check_case *c) {
@@ -72,6 +100,14 @@ static void draw_requantize(check_case *c) {
     p->scale = check_float(c, 0.05f, 4.0f);
     p->q_min = check_chance(c, 60) ? least_of(p->to) : check_int(c, least_of(p->to), 10);
     p->q_max = check_chance(c, 60) ? most_of(p->to) : check_int(c, 11, most_of(p->to));
+}
+
+static void draw_quantize_dynamic(check_case *c) {
+    c->n_out = 3;
+    check_vector(c, NNACL_F32, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    if (check_chance(c, 20)) {
+        check_strew(c, 0);
+    }
 }
 
 /* Bias (or none) and the scales of the weights. */
@@ -126,8 +162,13 @@ static void draw_dense(check_case *c) {
 }
 
 static const check_op ops[] = {
-    {"quantize", draw_quantize},   {"dequantize", draw_dequantize}, {"requantize", draw_requantize},
-    {"conv2d_dynamic", draw_conv}, {"dense_dynamic", draw_dense},   {NULL, NULL},
+    {"quantize", draw_quantize},
+    {"dequantize", draw_dequantize},
+    {"requantize", draw_requantize},
+    {"quantize_dynamic", draw_quantize_dynamic},
+    {"conv2d_dynamic", draw_conv},
+    {"dense_dynamic", draw_dense},
+    {NULL, NULL},
 };
 
 const check_family check_quant = {"quant", ops};

@@ -181,3 +181,10 @@ int32_t check_zero(check_case *c) {
     static const int32_t common[] = {-128, 0, 127};
     return check_chance(c, 40) ? common[check_int(c, 0, 2)] : check_int(c, -128, 127);
 }
+
+void check_zeros(check_case *c, int32_t count) {
+    int32_t *zeros = check_vector(c, NNACL_S32, count);
+    for (int32_t i = 0; i < count; i++) {
+        zeros[i] = check_zero(c);
+    }
+}

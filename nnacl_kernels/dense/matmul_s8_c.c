@@ -1,0 +1,31 @@
+#include "common/requant.h"
+#include "common/share.h"
+#include "dense/matmul_sums.h"
+
+NNACL_DECLARE(nnacl_matmul_s8_c);
+
+static int8_t finish(int32_t sum, const nnacl_matmul_params *p) {
+    if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+        return (int8_t)nnacl_requant_float(sum, p->scale, p->y_zero, p->q_min, p->q_max);
+    }
+    const int32_t scaled = nnacl_requant(sum, p->mult, p->shift, p->rounding);
+    return (int8_t)nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), p->q_min, p->q_max);
+}
+
+void nnacl_matmul_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_matmul_params *p = params;
+    const nnacl_range rows = nnacl_share(ctx, nnacl_matmul_batches(p) * p->m);
+    for (int32_t index = rows.begin; index < rows.end; index++) {
+        nnacl_byte_row row = nnacl_byte_row_at(p, in[0], in[1], index);
+        row.a_zero = (uint32_t)p->a_zero;
+        int8_t *y = (int8_t *)out[0] + (ptrdiff_t)index * p->n;
+        for (int32_t first = 0; first < p->n; first += NNACL_MATMUL_SUMS) {
+            const int32_t count = p->n - first < NNACL_MATMUL_SUMS ? p->n - first : NNACL_MATMUL_SUMS;
+            uint32_t sums[NNACL_MATMUL_SUMS];
+            const uint32_t excess = nnacl_matmul_sums(p, &row, first, count, sums) * (uint32_t)p->b_zero;
+            for (int32_t j = 0; j < count; j++) {
+                y[first + j] = finish((int32_t)(sums[j] - excess), p);
+            }
+        }
+    }
+}
