@@ -276,7 +276,7 @@ class Graph:
 
     def constant(self, name: str, data: np.ndarray, quant: Quant | None = None) -> Value:
         """A new constant; it belongs to the graph once a node uses it."""
-        array = np.ascontiguousarray(data)
+        array = np.ascontiguousarray(data).reshape(np.shape(data))
         return Value(name, TensorType(DType.from_numpy(array.dtype), tuple(array.shape)), data=array, quant=quant)
 
     def replace(self, old: Value, new: Value) -> None:

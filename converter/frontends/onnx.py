@@ -33,6 +33,8 @@ from . import (
     onnx_resize,
     onnx_rnn,
     onnx_shapes,
+    onnx_signal,
+    onnx_tokens,
 )
 from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
 from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
@@ -54,6 +56,8 @@ ROWS: dict[str, Row] = {
     **onnx_resize.ROWS,
     **onnx_rnn.ROWS,
     **onnx_shapes.ROWS,
+    **onnx_signal.ROWS,
+    **onnx_tokens.ROWS,
 }
 """Every ONNX operator that is known."""
 

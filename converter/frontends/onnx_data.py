@@ -161,6 +161,7 @@ ROWS: dict[str, Row] = {
     "Dropout": dropout,
     "Gather": gather,
     "Identity": identity,
+    "OptionalGetElement": identity,
     "SpaceToDepth": space_to_depth,
     "Transpose": transpose,
 }

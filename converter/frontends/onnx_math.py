@@ -88,6 +88,15 @@ def mean(g: Builder, node: OnnxNode) -> Value:
     return g.add("mul", [total, g.const(np.float32(1.0 / len(values)))]) if len(values) > 1 else total
 
 
+def prelu(g: Builder, node: OnnxNode) -> Value:
+    """PRelu; models that came from opset 6 have a slope for each channel without dimensions behind it."""
+    x, slope = node.value(0), node.value(1)
+    old = len(slope.shape) == 1 and len(x.shape) > 2 and slope.shape[0] not in (1, x.shape[-1])
+    if old and slope.shape[0] == x.shape[1]:
+        slope = g.reshape(slope, (*slope.shape, *[1] * (len(x.shape) - 2)))
+    return arithmetic(g, "prelu", x, slope)
+
+
 def power(g: Builder, node: OnnxNode) -> Value:
     """Pow; the exponents 1, 2, 0.5, -1 and -0.5 have ops of their own."""
     x, exponent = node.value(0), node.value(1)
@@ -264,7 +273,7 @@ _UNARY: Mapping[str, str] = {
     "Tanh": "tanh",
 }
 
-_BINARY: Mapping[str, str] = {"Add": "add", "Div": "div", "Mul": "mul", "PRelu": "prelu", "Sub": "sub"}
+_BINARY: Mapping[str, str] = {"Add": "add", "Div": "div", "Mul": "mul", "Sub": "sub"}
 
 _VARIADIC: Mapping[str, str] = {"Max": "max", "Min": "min", "Sum": "add"}
 
@@ -281,6 +290,7 @@ ROWS: dict[str, Row] = {
     "LeakyRelu": _scaled("leaky_relu", {"alpha": 0.01}),
     "LogSoftmax": _softmax("log_softmax"),
     "Mean": mean,
+    "PRelu": prelu,
     "Pow": power,
     "Relu": relu,
     "Selu": _scaled("selu", {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),

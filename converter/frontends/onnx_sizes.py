@@ -72,10 +72,12 @@ def _is_bounded(node: OnnxNode, arrays: Sequence[np.ndarray]) -> bool:
     elif node.op == "Range" and len(arrays) == 3 and all(array.size == 1 for array in arrays):
         start, limit, delta = (float(array.reshape(())) for array in arrays)
         elements += int(abs((limit - start) / delta)) if delta else MAX_COMPUTED_BYTES
+    elif node.op == "MelWeightMatrix" and len(arrays) == 5:
+        elements += _product([_product(array) for array in arrays[:2]])
     elif node.op == "Pad" and len(arrays) > 1:
         for low, size in zip(np.abs(arrays[1][: arrays[0].ndim]), arrays[0].shape, strict=False):
             elements *= int(low) + int(size) + 1
-    elif node.op in ("Resize", "Upsample", "OneHot", "EyeLike", "CenterCropPad", "Col2Im", "MelWeightMatrix"):
+    elif node.op in ("Resize", "Upsample", "OneHot", "EyeLike", "CenterCropPad", "Col2Im"):
         return False
     elif len(arrays) > 1:
         try:
