@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import shutil
@@ -23,6 +24,7 @@ BUILD_FOLDERS = ("build", "build-cmake")
 """Left out when a folder is held against its manifest."""
 
 
+@functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.files("microlith.templates"))),
