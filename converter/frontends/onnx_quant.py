@@ -44,7 +44,7 @@ def dequantize_linear(g: Builder, node: OnnxNode) -> Value:
         raise Reject(f"integers of type {x.dtype.name} are not supported", "use int8, uint8, int16, uint16 or int32")
     axis, block = _layout(node, x, scale)
     if x.data is not None and scale.data is not None and not block and (zero is None or zero.data is not None):
-        return _decoded(g, x.data, _quant(scale.data, None if zero is None else zero.data, axis))
+        return decoded(g, x.data, parameters_of(scale.data, None if zero is None else zero.data, axis))
     quant = known_quant(scale, zero)
     if quant is None:
         return g.add("dequantize", [x, *_along(g, scale, zero)], {"axis": axis, "block": block})
@@ -77,10 +77,11 @@ def known_quant(scale: Value, zero: Value | None) -> Quant | None:
     """The quantization that two constants of one element say; None where they are not that."""
     if scale.data is None or scale.data.size != 1 or (zero is not None and zero.data is None):
         return None
-    return _quant(scale.data, None if zero is None else zero.data, -1)
+    return parameters_of(scale.data, None if zero is None else zero.data, -1)
 
 
-def _quant(scale: np.ndarray, zero: np.ndarray | None, axis: int) -> Quant:
+def parameters_of(scale: np.ndarray, zero: np.ndarray | None, axis: int) -> Quant:
+    """The quantization that arrays of scales and zero points say, along ``axis`` unless it is -1."""
     points = np.zeros(scale.size, np.int64) if zero is None else zero.reshape(-1).astype(np.int64)
     vector = scale.reshape(-1).astype(np.float32)
     if not np.all(np.isfinite(vector)) or np.any(vector < 0):
@@ -90,7 +91,8 @@ def _quant(scale: np.ndarray, zero: np.ndarray | None, axis: int) -> Quant:
     return Quant(vector, points, None if axis < 0 else axis)
 
 
-def _decoded(g: Builder, data: np.ndarray, quant: Quant) -> Value:
+def decoded(g: Builder, data: np.ndarray, quant: Quant) -> Value:
+    """The real numbers that constant integers stand for; the constant remembers its origin."""
     shape = [1] * data.ndim
     if quant.axis is not None:
         if data.shape[quant.axis] != quant.scale.size:
