@@ -157,8 +157,8 @@ def _load() -> None:
         from . import (  # noqa: F401
             attention,
             bitwise,
-            conv,
             control,
+            conv,
             cumulative,
             data,
             dense,
@@ -169,6 +169,7 @@ def _load() -> None:
             pool,
             positions,
             quant,
+            quantized_lstm,
             reduce,
             rnn,
             selection,

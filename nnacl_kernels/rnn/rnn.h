@@ -14,6 +14,14 @@
  *   rnn (1 gate): h' = F(w x + r h).
  * Arguments of F and G are limited to +-clip, as in ONNX Runtime; that of H is not. Direction 2 computes both; the
  * second runs from the end of each sequence to its beginning.
+ *
+ * quantized_lstm: x s8 [steps, batch, size], w s8 [4 * hidden, size], r s8 [4 * hidden, hidden] (gates i o f c), 3
+ * biases s32 [2, 4 * hidden] (for the sums w x and r h, what the zero points of x and h subtract included), 4 initial h
+ * s8 [batch, hidden] (optional: y_zero), 5 initial c s16 [batch, hidden] (optional: 0). Outputs y s8 [steps, batch,
+ *   hidden], the last h s8, the last c s16. With `layout` 1 the batch comes first in x and y. The arithmetic is that of
+ *   LiteRT, in common/fixed_point.h: gate k = saturate(requant(r h, h_mult[k], h_shift[k]) + saturate(requant(w x,
+ *   x_mult[k], x_shift[k]))) in Q3.12 (tflite-double); c, a multiple of 2^cell_exponent, and h = y_zero +
+ *   requant(o * tanh(c), y_mult, y_shift). cell_clip > 0 limits c.
  */
 #ifndef NNACL_RNN_H
 #define NNACL_RNN_H
@@ -54,6 +62,18 @@ typedef struct nnacl_rnn_params {
     int32_t has_bias, has_lengths, has_h, has_c, has_peepholes;
     int32_t lengths_are_s64;
 } nnacl_rnn_params;
+
+typedef struct nnacl_quantized_lstm_params {
+    /* attributes */
+    int32_t layout;
+    int32_t x_mults[4], x_shifts[4], h_mults[4], h_shifts[4]; /* i o f c */
+    int32_t y_mult, y_shift, y_zero;
+    int32_t cell_exponent; /* -15 .. -9 */
+    int32_t cell_clip;
+    /* shapes, derived */
+    int32_t steps, batch, size, hidden;
+    int32_t has_h, has_c;
+} nnacl_quantized_lstm_params;
 
 #ifdef __cplusplus
 }

@@ -160,3 +160,81 @@ static int32_t rnn_parts(const void *params, const nnacl_kernel *kernel) {
 OP(lstm)
 OP(gru)
 OP(rnn)
+
+static bool is_type2(const nnacl_tensor *tensor, int32_t dtype, int32_t rows, int32_t columns) {
+    return nnacl_plan_is(tensor, dtype, 2) && tensor->dims[0] == rows && tensor->dims[1] == columns;
+}
+
+static const char *check_quantized(const nnacl_quantized_lstm_params *p) {
+    NNACL_REQUIRE(p->layout == 0 || p->layout == 1, "layout must be 0 or 1");
+    for (int32_t i = 0; i < 4; i++) {
+        NNACL_REQUIRE(nnacl_plan_requant_ok(p->x_mults[i], p->x_shifts[i]) &&
+                          nnacl_plan_requant_ok(p->h_mults[i], p->h_shifts[i]),
+                      "a multiplier is negative or its shift outside -62 .. 30");
+    }
+    NNACL_REQUIRE(nnacl_plan_requant_ok(p->y_mult, p->y_shift),
+                  "a multiplier is negative or its shift outside -62 .. 30");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->y_zero, NNACL_S8), "y_zero is outside -128 .. 127");
+    NNACL_REQUIRE(p->cell_exponent >= -15 && p->cell_exponent <= -9, "cell_exponent is outside -15 .. -9");
+    NNACL_REQUIRE(p->cell_clip >= 0 && p->cell_clip <= INT16_MAX, "cell_clip is outside 0 .. 32767");
+    return NULL;
+}
+
+static const char *quantized_lstm_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                         int32_t n_out) {
+    nnacl_quantized_lstm_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 4, 6, 1);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(n_out == 3, "the outputs are y, h and c");
+    message = check_quantized(p);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0], *r = &in[2];
+    NNACL_REQUIRE(nnacl_plan_is(x, NNACL_S8, 3) && nnacl_plan_is(r, NNACL_S8, 2), "x and r must be s8");
+    p->steps = x->dims[p->layout];
+    p->batch = x->dims[1 - p->layout];
+    p->size = x->dims[2];
+    p->hidden = r->dims[1];
+    NNACL_REQUIRE(p->size >= 1 && p->hidden >= 1 && p->hidden <= INT32_MAX / 8, "a step or the state has no elements");
+    NNACL_REQUIRE(is_type2(r, NNACL_S8, 4 * p->hidden, p->hidden), "r must be s8 [4 * hidden, hidden]");
+    NNACL_REQUIRE(is_type2(&in[1], NNACL_S8, 4 * p->hidden, p->size), "w must be s8 [4 * hidden, size]");
+    NNACL_REQUIRE(is_type2(&in[3], NNACL_S32, 2, 4 * p->hidden), "the biases must be s32 [2, 4 * hidden]");
+    const nnacl_tensor *h = nnacl_plan_input(in, n_in, 4), *c = nnacl_plan_input(in, n_in, 5);
+    NNACL_REQUIRE(!h || is_type2(h, NNACL_S8, p->batch, p->hidden), "the initial h must be s8 [batch, hidden]");
+    NNACL_REQUIRE(!c || is_type2(c, NNACL_S16, p->batch, p->hidden), "the initial c must be s16 [batch, hidden]");
+    p->has_h = h != NULL;
+    p->has_c = c != NULL;
+    const int32_t y[3] = {x->dims[0], x->dims[1], p->hidden}, state[2] = {p->batch, p->hidden};
+    message = nnacl_shape_set(&out[0], NNACL_S8, 3, y);
+    message = message ? message : nnacl_shape_set(&out[1], NNACL_S8, 2, state);
+    return message ? message : nnacl_shape_set(&out[2], NNACL_S16, 2, state);
+}
+
+/* The gates of one step. */
+static size_t quantized_lstm_workspace(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return 4 * sizeof(int16_t) * (size_t)((const nnacl_quantized_lstm_params *)params)->hidden;
+}
+
+static int64_t quantized_lstm_macs(const void *params) {
+    const nnacl_quantized_lstm_params *p = params;
+    return (int64_t)p->batch * p->steps * 4 * p->hidden * ((int64_t)p->size + p->hidden);
+}
+
+static int32_t quantized_lstm_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_quantized_lstm_params *p = params;
+    (void)kernel;
+    const int32_t parts = nnacl_shape_parts(quantized_lstm_macs(params), LEAST_MACS_PER_PART);
+    return p->batch < 1 ? 1 : parts < p->batch ? parts : p->batch;
+}
+
+const nnacl_op nnacl_quantized_lstm_op = {
+    .name = "quantized_lstm",
+    .params_name = "nnacl_quantized_lstm_params",
+    .header = "rnn/rnn.h",
+    .params_size = sizeof(nnacl_quantized_lstm_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = quantized_lstm_resize,
+    .workspace = quantized_lstm_workspace,
+    .parts = quantized_lstm_parts,
+    .macs = quantized_lstm_macs,
+};

@@ -92,6 +92,40 @@ static void draw_rnn(check_case *c) {
     draw_layer(c, 1, 1);
 }
 
-static const check_op ops[] = {{"lstm", draw_lstm}, {"gru", draw_gru}, {"rnn", draw_rnn}, {NULL, NULL}};
+static void draw_quantized_lstm(check_case *c) {
+    nnacl_quantized_lstm_params *p = (void *)&c->params;
+    p->layout = check_int(c, 0, 1);
+    const int32_t steps = c->bench ? 32 : check_int(c, 1, 6), batch = c->bench ? 1 : check_int(c, 1, 4);
+    const int32_t size = check_dim(c, 20, 64), hidden = check_dim(c, 20, 64);
+    for (int32_t i = 0; i < 4; i++) {
+        check_multiplier(c, -4, &p->x_mults[i], &p->x_shifts[i]);
+        check_multiplier(c, -4, &p->h_mults[i], &p->h_shifts[i]);
+    }
+    check_multiplier(c, -22, &p->y_mult, &p->y_shift);
+    p->y_zero = check_zero(c);
+    p->cell_exponent = check_int(c, -15, -9);
+    p->cell_clip = check_chance(c, 50) ? 0 : check_int(c, 1, INT16_MAX);
+    const int32_t x[2][3] = {{steps, batch, size}, {batch, steps, size}}, state[2] = {batch, hidden};
+    const int32_t w[2] = {4 * hidden, size}, r[2] = {4 * hidden, hidden}, bias[2] = {2, 4 * hidden};
+    check_input(c, NNACL_S8, 3, x[p->layout]);
+    check_input(c, NNACL_S8, 2, w);
+    check_mark_constant(c);
+    check_input(c, NNACL_S8, 2, r);
+    check_mark_constant(c);
+    check_input(c, NNACL_S32, 2, bias);
+    check_mark_constant(c);
+    if (check_chance(c, 50)) {
+        check_input(c, NNACL_S8, 2, state);
+    } else {
+        check_absent(c);
+    }
+    if (check_chance(c, 50)) {
+        check_input(c, NNACL_S16, 2, state);
+    }
+    c->n_out = 3;
+}
+
+static const check_op ops[] = {
+    {"lstm", draw_lstm}, {"gru", draw_gru}, {"rnn", draw_rnn}, {"quantized_lstm", draw_quantized_lstm}, {NULL, NULL}};
 
 const check_family check_rnn = {"rnn", ops};
