@@ -1,4 +1,4 @@
-"""ONNX convolutions, pools and matrix products."""
+"""ONNX convolutions and matrix products."""
 
 from __future__ import annotations
 
@@ -8,99 +8,97 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row, constant
+from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_math import arithmetic
+from .onnx_window import (
+    channels_first,
+    channels_last,
+    known,
+    original_rank,
+    pads_of,
+    per_axis,
+    spatial_rank,
+    two_dimensional,
+    window_2d,
+    window_3d,
+)
 
 
 def conv(g: Builder, node: OnnxNode) -> Value:
-    """Conv over one or two spatial dimensions; one runs as two, the first of size 1."""
+    """Conv over one to three spatial dimensions; one runs as two, the first of size 1."""
     x, w, bias = node.value(0), node.value(1), node.optional(2)
-    spatial = _spatial_rank(x)
-    if len(w.shape) != len(x.shape):
-        raise Reject(f"weights have rank {len(w.shape)}, the input has rank {len(x.shape)}")
-    kernel = [_static(dim, "the kernel") for dim in w.shape[2:]]
-    if (given := node.integers("kernel_shape")) is not None and given != kernel:
-        raise Reject(f"attribute 'kernel_shape' is {given}, the weights have {kernel}")
-    strides, dilations = _per_axis(node, "strides", spatial), _per_axis(node, "dilations", spatial)
-    pads = _pads(node, x, kernel, strides, dilations)
-    in_c, out_c = _static(x.shape[1], "the channels"), _static(w.shape[0], "the channels")
+    spatial = spatial_rank(x)
+    kernel = _kernel(node, x, w)
+    strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
+    pads = pads_of(node, x, kernel, strides, dilations)
+    in_c, out_c = known(x.shape[1], "the channels"), known(w.shape[0], "the channels")
     groups = node.integer("group", 1)
     if groups < 1 or in_c % groups or out_c % groups or w.shape[1] != in_c // groups:
         raise Reject(f"group {groups} does not fit {in_c} input channels and weights {w.shape}")
-    x, w = _two_dimensional(g, x), _two_dimensional(g, w)
-    attrs = _window(strides, pads, dilations)
+    if spatial == 3:
+        attrs = {**window_3d(strides, pads, dilations), "groups": groups}
+        w = g.transpose(w, (2, 3, 4, 1, 0))
+        return channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs))
+    x, w = two_dimensional(g, x), two_dimensional(g, w)
+    flat = window_2d(strides, pads, dilations)
     if groups == in_c and groups > 1:
         w = g.transpose(w, (1, 2, 3, 0))
-        y = g.add("depthwise_conv2d", [g.to_nhwc(x), w, bias], {**attrs, "groups": groups})
+        y = g.add("depthwise_conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
     else:
         w = g.transpose(w, (0, 2, 3, 1))
-        y = g.add("conv2d", [g.to_nhwc(x), w, bias], {**attrs, "groups": groups})
-    return _original_rank(g, g.to_nchw(y), spatial)
+        y = g.add("conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
+    return original_rank(g, g.to_nchw(y), spatial)
 
 
-def max_pool(g: Builder, node: OnnxNode) -> Value:
-    """MaxPool; the output Indices is not supported."""
-    if node.wants(1):
-        raise Reject("output Indices is not supported")
-    return _pool(g, node, "max_pool2d", {})
-
-
-def average_pool(g: Builder, node: OnnxNode) -> Value:
-    """AveragePool."""
-    include = node.integer("count_include_pad", 0)
-    return _pool(g, node, "avg_pool2d", {"count_include_pad": int(bool(include))})
-
-
-def _pool(g: Builder, node: OnnxNode, op: str, attrs: dict[str, object]) -> Value:
-    x = node.value(0)
-    spatial = _spatial_rank(x)
-    kernel = node.integers("kernel_shape")
-    if kernel is None or len(kernel) != spatial or min(kernel) < 1:
-        raise Reject(f"attribute 'kernel_shape' is {kernel}, expected {spatial} sizes")
-    strides, dilations = _per_axis(node, "strides", spatial), _per_axis(node, "dilations", spatial)
-    pads = _pads(node, x, kernel, strides, dilations)
-    extra = [0] * spatial
-    if node.integer("ceil_mode", 0):
-        extra = [
-            _ceil_extra(_static(size, "the size"), pads[i], pads[i + spatial], kernel[i], strides[i], dilations[i])
-            for i, size in enumerate(x.shape[2:])
-        ]
-    pads = [*pads[:spatial], *(end + more for end, more in zip(pads[spatial:], extra, strict=True))]
-    if spatial == 1:
-        kernel, extra = [1, *kernel], [0, *extra]
-    window = {"kernel_h": kernel[0], "kernel_w": kernel[1], "extra_bottom": extra[0], "extra_right": extra[1]}
-    y = g.add(op, [g.to_nhwc(_two_dimensional(g, x))], {**_window(strides, pads, dilations), **window, **attrs})
-    return _original_rank(g, g.to_nchw(y), spatial)
-
-
-def _ceil_extra(size: int, begin: int, end: int, kernel: int, stride: int, dilation: int) -> int:
-    """Positions beyond the padding that a last, partial window needs; a window that starts in them is left out."""
-    reach = dilation * (kernel - 1) + 1
-    span = size + begin + end - reach
-    count = -(-span // stride) + 1
-    if (count - 1) * stride >= size + begin:
-        count -= 1
-    return max((count - 1) * stride - span, 0)
-
-
-def global_average_pool(g: Builder, node: OnnxNode) -> Value:
-    """GlobalAveragePool: the mean over all spatial dimensions."""
-    return _global(g, node, "reduce_mean")
-
-
-def global_max_pool(g: Builder, node: OnnxNode) -> Value:
-    """GlobalMaxPool: the maximum over all spatial dimensions."""
-    return _global(g, node, "reduce_max")
-
-
-def _global(g: Builder, node: OnnxNode, op: str) -> Value:
-    x = node.value(0)
-    axes = sum(1 << axis for axis in range(2, len(x.shape)))
-    return g.add(op, [x], {"axes": axes, "keep_dims": 1})
+def _kernel(node: OnnxNode, x: Value, w: Value) -> list[int]:
+    """The sizes of the kernel, which are those of the weights."""
+    if len(w.shape) != len(x.shape):
+        raise Reject(f"weights have rank {len(w.shape)}, the input has rank {len(x.shape)}")
+    kernel = [known(dim, "the kernel") for dim in w.shape[2:]]
+    if (given := node.integers("kernel_shape")) is not None and given != kernel:
+        raise Reject(f"attribute 'kernel_shape' is {given}, the weights have {kernel}")
+    return kernel
 
 
 def conv_transpose(g: Builder, node: OnnxNode) -> Value:
-    raise Reject("transposed convolution has no kernel yet", "replace it by upsampling and a convolution")
+    """ConvTranspose over one to three spatial dimensions."""
+    x, w, bias = node.value(0), node.value(1), node.optional(2)
+    spatial = spatial_rank(x)
+    kernel = _kernel(node, x, w)
+    strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
+    in_c, groups = known(x.shape[1], "the channels"), node.integer("group", 1)
+    if groups < 1 or in_c % groups or w.shape[0] != in_c:
+        raise Reject(f"group {groups} does not fit {in_c} input channels and weights {w.shape}")
+    pads = _transposed_pads(node, x, kernel, strides, dilations)
+    attrs = {**window_3d(strides, pads, dilations), "groups": groups}
+    w = g.transpose(w, (*range(2, spatial + 2), 0, 1))
+    return channels_first(g, g.add("conv_transpose", [channels_last(g, x), w, bias], attrs))
+
+
+def _transposed_pads(
+    node: OnnxNode, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> list[int]:
+    """What is cut off before each spatial dimension, then after each; there it may be negative, which adds."""
+    spatial = len(kernel)
+    mode, sizes = node.text("auto_pad", "NOTSET"), node.integers("output_shape")
+    more = node.integers("output_padding") or [0] * spatial
+    if len(more) != spatial or min(more) < 0:
+        raise Reject(f"attribute 'output_padding' is {more}, expected {spatial} numbers not below 0")
+    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise Reject(f"attribute 'auto_pad' is '{mode}'")
+    if sizes is None and mode in ("NOTSET", "VALID"):
+        pads = pads_of(node, x, kernel, strides, dilations)
+        return [*pads[:spatial], *(after - extra for after, extra in zip(pads[spatial:], more, strict=True))]
+    node.ignore("pads")
+    dims = [known(dim, "the size that the padding follows from") for dim in x.shape[2:]]
+    sizes = [dim * stride for dim, stride in zip(dims, strides, strict=True)] if sizes is None else sizes[-spatial:]
+    before, after = [], []
+    for dim, size, k, stride, dilation, extra in zip(dims, sizes, kernel, strides, dilations, more, strict=True):
+        reach = (dim - 1) * stride + (k - 1) * dilation + 1
+        total = max(reach + extra - size, 0)
+        before.append(total // 2 if mode == "SAME_UPPER" else total - total // 2)
+        after.append(reach - size - before[-1])
+    return before + after
 
 
 def gemm(g: Builder, node: OnnxNode) -> Value:
@@ -159,85 +157,9 @@ def matmul(g: Builder, node: OnnxNode) -> Value:
     return g.reshape(y, shape)
 
 
-def _spatial_rank(x: Value) -> int:
-    spatial = len(x.shape) - 2
-    if spatial not in (1, 2):
-        raise Reject(f"input has shape {x.shape}; one or two spatial dimensions are supported")
-    return spatial
-
-
-def _static(dim: int | str, what: str) -> int:
-    if isinstance(dim, str):
-        raise Reject(f"{what} must be known, it is '{dim}'", FIX_SIZES)
-    return dim
-
-
-def _per_axis(node: OnnxNode, name: str, spatial: int) -> list[int]:
-    values = node.integers(name) or [1] * spatial
-    if len(values) != spatial or min(values) < 1:
-        raise Reject(f"attribute '{name}' is {values}, expected {spatial} positive numbers")
-    return values
-
-
-def _pads(
-    node: OnnxNode, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> list[int]:
-    """Padding before each spatial dimension, then after each, with auto_pad settled."""
-    spatial = len(kernel)
-    mode = node.text("auto_pad", "NOTSET")
-    if mode != "NOTSET":
-        node.ignore("pads")
-    if mode == "VALID":
-        return [0] * (2 * spatial)
-    if mode in ("SAME_UPPER", "SAME_LOWER"):
-        before, after = [], []
-        for size, k, stride, dilation in zip(x.shape[2:], kernel, strides, dilations, strict=True):
-            known = _static(size, "the size that auto_pad needs")
-            total = max((-(-known // stride) - 1) * stride + dilation * (k - 1) + 1 - known, 0)
-            small = total // 2
-            before.append(small if mode == "SAME_UPPER" else total - small)
-            after.append(total - before[-1])
-        return before + after
-    if mode != "NOTSET":
-        raise Reject(f"attribute 'auto_pad' is '{mode}'")
-    pads = node.integers("pads") or [0] * (2 * spatial)
-    if len(pads) != 2 * spatial or min(pads) < 0:
-        raise Reject(f"attribute 'pads' is {pads}, expected {2 * spatial} numbers not below 0")
-    return pads
-
-
-def _window(strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]) -> dict[str, object]:
-    """Attributes of a window in two dimensions from those of one or two."""
-    if len(strides) == 1:
-        strides, pads, dilations = [1, *strides], [0, pads[0], 0, pads[1]], [1, *dilations]
-    return {
-        "stride_h": strides[0],
-        "stride_w": strides[1],
-        "pad_top": pads[0],
-        "pad_left": pads[1],
-        "pad_bottom": pads[2],
-        "pad_right": pads[3],
-        "dilation_h": dilations[0],
-        "dilation_w": dilations[1],
-    }
-
-
-def _two_dimensional(g: Builder, x: Value) -> Value:
-    """[a, b, l] as [a, b, 1, l]."""
-    return x if len(x.shape) == 4 else g.reshape(x, (x.shape[0], x.shape[1], 1, x.shape[2]))
-
-
-def _original_rank(g: Builder, y: Value, spatial: int) -> Value:
-    return y if spatial == 2 else g.reshape(y, (y.shape[0], y.shape[1], y.shape[3]))
-
-
 ROWS: dict[str, Row] = {
-    "AveragePool": average_pool,
     "Conv": conv,
     "ConvTranspose": conv_transpose,
     "Gemm": gemm,
-    "GlobalAveragePool": global_average_pool,
-    "GlobalMaxPool": global_max_pool,
     "MatMul": matmul,
-    "MaxPool": max_pool,
 }

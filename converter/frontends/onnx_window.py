@@ -1,0 +1,107 @@
+"""What ONNX convolutions and pools have in common: padding, strides, and the way to channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir import Value
+from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject
+
+
+def spatial_rank(x: Value) -> int:
+    """The number of spatial dimensions of [batch, channels, spatial..]."""
+    spatial = len(x.shape) - 2
+    if spatial not in (1, 2, 3):
+        raise Reject(f"input has shape {x.shape}; one to three spatial dimensions are supported")
+    return spatial
+
+
+def known(dim: int | str, what: str) -> int:
+    """A size that must be a number."""
+    if isinstance(dim, str):
+        raise Reject(f"{what} must be known, it is '{dim}'", FIX_SIZES)
+    return dim
+
+
+def per_axis(node: OnnxNode, name: str, spatial: int) -> list[int]:
+    """An attribute with a positive number for each spatial dimension, 1 when it is not given."""
+    values = node.integers(name) or [1] * spatial
+    if len(values) != spatial or min(values) < 1:
+        raise Reject(f"attribute '{name}' is {values}, expected {spatial} positive numbers")
+    return values
+
+
+def pads_of(
+    node: OnnxNode, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> list[int]:
+    """Padding before each spatial dimension, then after each, with auto_pad settled."""
+    spatial = len(kernel)
+    mode = node.text("auto_pad", "NOTSET")
+    if mode != "NOTSET":
+        node.ignore("pads")
+    if mode == "VALID":
+        return [0] * (2 * spatial)
+    if mode in ("SAME_UPPER", "SAME_LOWER"):
+        before, after = [], []
+        for size, k, stride, dilation in zip(x.shape[2:], kernel, strides, dilations, strict=True):
+            dim = known(size, "the size that auto_pad needs")
+            total = max((-(-dim // stride) - 1) * stride + dilation * (k - 1) + 1 - dim, 0)
+            small = total // 2
+            before.append(small if mode == "SAME_UPPER" else total - small)
+            after.append(total - before[-1])
+        return before + after
+    if mode != "NOTSET":
+        raise Reject(f"attribute 'auto_pad' is '{mode}'")
+    pads = node.integers("pads") or [0] * (2 * spatial)
+    if len(pads) != 2 * spatial or min(pads) < 0:
+        raise Reject(f"attribute 'pads' is {pads}, expected {2 * spatial} numbers not below 0")
+    return pads
+
+
+def window_2d(strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]) -> dict[str, object]:
+    """Attributes of a window in two dimensions from those of one or two."""
+    if len(strides) == 1:
+        strides, pads, dilations = [1, *strides], [0, pads[0], 0, pads[1]], [1, *dilations]
+    return {
+        "stride_h": strides[0],
+        "stride_w": strides[1],
+        "pad_top": pads[0],
+        "pad_left": pads[1],
+        "pad_bottom": pads[2],
+        "pad_right": pads[3],
+        "dilation_h": dilations[0],
+        "dilation_w": dilations[1],
+    }
+
+
+def two_dimensional(g: Builder, x: Value) -> Value:
+    """[a, b, l] as [a, b, 1, l]."""
+    return x if len(x.shape) == 4 else g.reshape(x, (x.shape[0], x.shape[1], 1, x.shape[2]))
+
+
+def original_rank(g: Builder, y: Value, spatial: int) -> Value:
+    """The inverse of ``two_dimensional`` for a result."""
+    return y if spatial == 2 else g.reshape(y, (y.shape[0], y.shape[1], y.shape[3]))
+
+
+def window_3d(strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]) -> dict[str, object]:
+    """Attributes of the ops over one to three dimensions."""
+    spatial = len(strides)
+    absent = 3 - spatial
+    return {
+        "stride": (1,) * absent + tuple(strides),
+        "pad_before": (0,) * absent + tuple(pads[:spatial]),
+        "pad_after": (0,) * absent + tuple(pads[spatial:]),
+        "dilation": (1,) * absent + tuple(dilations),
+    }
+
+
+def channels_last(g: Builder, x: Value) -> Value:
+    """[batch, channels, spatial..] as [batch, spatial.., channels]."""
+    return g.transpose(x, (0, *range(2, len(x.shape)), 1))
+
+
+def channels_first(g: Builder, x: Value) -> Value:
+    """[batch, spatial.., channels] as [batch, channels, spatial..]."""
+    rank = len(x.shape)
+    return g.transpose(x, (0, rank - 1, *range(1, rank - 1)))
