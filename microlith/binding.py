@@ -48,7 +48,7 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
     """
     _require_sizes(graph, sizes or {})
     binding = Binding()
-    for value in graph.inputs:
+    for value in (*graph.inputs, *(state.input for state in graph.states)):
         binding.types[value] = _concrete(value.type, sizes or {})
     early = early_values(graph)
     waiting: list[Unsupported] = []
@@ -58,6 +58,9 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
                 binding.types[source], binding.data[source] = source.type, source.data
         if any(source is not None and source not in binding.types for source in node.inputs):
             continue  # behind a node that waits
+        if node.subgraphs:
+            waiting.append(Unsupported(node.name, node.source, "it runs a subgraph", "use the runtime"))
+            continue
         inputs = [
             None if source is None else _tensor(binding.types[source], binding.data.get(source))
             for source in node.inputs
@@ -105,20 +108,25 @@ def early_values(graph: Graph) -> set[Value]:
     known: set[Value] = set()
     for node in graph.nodes:
         sources = [value for value in node.inputs if value is not None]
+        if node.subgraphs:
+            continue
         if catalogue.ops()[node.op].types_only or all(value.is_constant or value in known for value in sources):
             known.update(node.outputs)
     wanted: set[Value] = set()
     for node in reversed(graph.nodes):
         wanted.update(value for value in ops.get(node.op).data_of(node) if value in known)
-        if any(output in wanted for output in node.outputs) and not catalogue.ops()[node.op].types_only:
+        is_wanted = any(output in wanted for output in node.outputs)
+        if is_wanted and not node.subgraphs and not catalogue.ops()[node.op].types_only:
             wanted.update(value for value in node.inputs if value is not None and not value.is_constant)
     return {output for node in graph.nodes if any(o in wanted for o in node.outputs) for output in node.outputs}
 
 
 def is_data_dependent(graph: Graph) -> bool:
-    """Whether some shape of a graph is known only after a part of it has run."""
+    """Whether some shape of a graph is known only after a part of it has run, or it has subgraphs."""
     early = early_values(graph)
-    return any(value not in early for node in graph.nodes for value in ops.get(node.op).data_of(node))
+    return any(
+        node.subgraphs or any(value not in early for value in ops.get(node.op).data_of(node)) for node in graph.nodes
+    )
 
 
 def is_open(graph: Graph) -> bool:
@@ -135,6 +143,8 @@ def stored_params(graph: Graph) -> list[bytes]:
 
 
 def _stored(node: Node) -> bytes:
+    if node.subgraphs:
+        return b"".join(int(value).to_bytes(4, "little", signed=True) for value in node.attrs.values())
     sources = [value for value in node.inputs if value is not None]
     is_open = any(not value.type.is_static for value in (*sources, *node.outputs)) or ops.get(node.op).data_of(node)
     try:

@@ -2,36 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping, Sequence
 
 import numpy as np
 
 from . import ops
 from .errors import InputError
-from .ir import Graph, Value
+from .ir import Graph, Node, Value
+
+States = MutableMapping[str, np.ndarray]
+"""What the states of a graph hold, by the names of their inputs."""
+
+MOST_ITERATIONS = 1_000_000
+"""A loop that goes on for longer is taken for one that never ends."""
 
 
-def evaluate(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The outputs of a graph by name. Raises InputError for a missing or unfit input."""
-    values = evaluate_all(graph, inputs)
+def evaluate(graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None) -> dict[str, np.ndarray]:
+    """The outputs of a graph by name. Raises InputError for a missing or unfit input.
+
+    ``states`` holds what the states are before the run, and afterwards what they have become; one that is missing has
+    its start value. Without it every run is the first one.
+    """
+    values = evaluate_all(graph, inputs, states)
     return {value.name: values[value] for value in graph.outputs}
 
 
-def evaluate_all(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
+def evaluate_all(
+    graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None
+) -> dict[Value, np.ndarray]:
     """Every value of a graph, intermediate ones included. Integer nodes must be materialized."""
-    values: dict[Value, np.ndarray] = {}
-    for value in graph.inputs:
-        values[value] = _checked(value, inputs)
+    given = {value: _checked(value, inputs) for value in graph.inputs}
+    held = {} if states is None else states
+    given.update({state.input: held.get(state.input.name, state.start()) for state in graph.states})
+    values = _computed(graph, given)
+    held.update({state.input.name: values[state.output] for state in graph.states})
+    return values
+
+
+def _computed(graph: Graph, given: Mapping[Value, np.ndarray]) -> dict[Value, np.ndarray]:
+    """Every value of a graph from its inputs and states."""
+    values = dict(given)
     for value in graph.constants():
         assert value.data is not None
         values[value] = value.data
     for node in graph.nodes:
         arrays = [None if value is None else values[value] for value in node.inputs]
-        results = ops.get(node.op).reference(arrays, node.attrs)
-        for output, result in zip(node.outputs, results, strict=True):
+        for output, result in zip(node.outputs, _results(node, arrays), strict=True):
             array = np.asarray(result, dtype=output.dtype.numpy)
             values[output] = np.ascontiguousarray(array).reshape(array.shape)
     return values
+
+
+def _results(node: Node, arrays: Sequence[np.ndarray | None]) -> Sequence[np.ndarray]:
+    opdef = ops.get(node.op)
+    if not opdef.subgraphs:
+        return opdef.reference(arrays, node.attrs)
+    known = [array for array in arrays if array is not None]
+    if node.op == "if":
+        return _called(node.subgraphs[0 if known[0].any() else 1], known[1:])
+    return _looped(node, known)
+
+
+def _called(graph: Graph, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of a subgraph."""
+    values = _computed(graph, dict(zip(graph.inputs, arrays, strict=True)))
+    return [values[value] for value in graph.outputs]
+
+
+def _looped(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    (body,) = node.subgraphs
+    carried = node.attrs["carried"]
+    limit, condition, state = int(arrays[0].reshape(())), bool(arrays[1].any()), list(arrays[2 : 2 + carried])
+    collected: list[list[np.ndarray]] = [[] for _ in body.outputs[1 + carried :]]
+    count = 0
+    while condition and count < limit:
+        if count >= MOST_ITERATIONS:
+            raise InputError(f"the loop '{node.name}' has run {count} times and does not end")
+        number, flag = (value.type for value in body.inputs[:2])
+        scalars = (
+            np.full((1,) * len(number.shape), count, number.dtype.numpy),
+            np.full((1,) * len(flag.shape), condition, flag.dtype.numpy),
+        )
+        results = _called(body, [*scalars, *state, *arrays[2 + carried :]])
+        condition, state = bool(results[0].any()), list(results[1 : 1 + carried])
+        for items, result in zip(collected, results[1 + carried :], strict=True):
+            items.append(result)
+        count += 1
+    empty = [np.zeros((0, *_sizes(value)), value.dtype.numpy) for value in body.outputs[1 + carried :]]
+    return [*state, *(np.stack(items) if items else none for items, none in zip(collected, empty, strict=True))]
+
+
+def _sizes(value: Value) -> list[int]:
+    """The shape of a value that was never computed; what is not known counts as 0."""
+    return [dim if isinstance(dim, int) else 0 for dim in value.shape]
 
 
 def _checked(value: Value, inputs: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -22,9 +22,10 @@ from .binding import stored_params
 from .dtypes import DType
 from .errors import MicrolithError, ModelFormatError, ShapeError
 from .files import write_atomically
-from .ir import Dim, Graph, Node, Quant, TensorType, Value
+from .ir import Dim, Graph, Node, Quant, State, TensorType, Value, all_graphs
 from .nnacl_kernels import catalogue
 from .numerics import CONTRACTS
+from .verify import MAX_DEPTH
 
 FORMAT_VERSION = 1
 IDENTIFIER = b"LITH"
@@ -42,15 +43,20 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> int:
     return write_atomically(path, writer.write)
 
 
+STATE = "state"
+"""Source of the nodes at the end of a graph that write its states."""
+
+
 class _Writer:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.values = list(graph.values())
-        self.index = {value: index for index, value in enumerate(self.values)}
-        self.params = stored_params(graph)
-        self.op_names = sorted({node.op for node in graph.nodes})
+        self.parts = list(all_graphs(graph))
+        self.params = [stored_params(part) for part in self.parts]
+        names = {node.op for part in self.parts for node in part.nodes}
+        self.op_names = sorted(names | ({"reshape"} if graph.states else set()))
         self.constants: list[np.ndarray] = []
         self.buffers: list[fb.BufferT] = []
+        self.known: dict[int, int] = {}
         self.data_size = 0
 
     def write(self, file: IO[bytes]) -> None:
@@ -74,38 +80,59 @@ class _Writer:
         return bytes(builder.Output())
 
     def _model(self) -> fb.ModelT:
-        graph = self.graph
-        tensors = [self._tensor(value) for value in self.values]
-        nodes = []
-        for node, params in zip(graph.nodes, self.params, strict=True):
-            nodes.append(
-                fb.NodeT(
-                    op=self.op_names.index(node.op),
-                    name=node.name,
-                    source=node.source,
-                    inputs=[-1 if value is None else self.index[value] for value in node.inputs],
-                    outputs=[self.index[value] for value in node.outputs],
-                    params=np.frombuffer(params, np.uint8),
-                )
-            )
-        main = fb.GraphT(
-            name=graph.name,
-            tensors=tensors,
-            nodes=nodes,
-            inputs=[self.index[value] for value in graph.inputs],
-            outputs=[self.index[value] for value in graph.outputs],
-        )
+        number = {id(part): index for index, part in enumerate(self.parts)}
+        graphs = [self._graph(part, params, number) for part, params in zip(self.parts, self.params, strict=True)]
         return fb.ModelT(
             version=FORMAT_VERSION,
             producer=f"microlith {version.__version__}",
-            contract=CONTRACTS[graph.contract],
+            contract=CONTRACTS[self.graph.contract],
             ops=list(self.op_names),
-            graphs=[main],
+            graphs=graphs,
             buffers=self.buffers,
-            metadata=[fb.PairT(key=key, value=value) for key, value in sorted(graph.metadata.items())],
+            metadata=[fb.PairT(key=key, value=value) for key, value in sorted(self.graph.metadata.items())],
         )
 
-    def _tensor(self, value: Value) -> fb.TensorT:
+    def _graph(self, graph: Graph, params: Sequence[bytes], number: Mapping[int, int]) -> fb.GraphT:
+        values = list(graph.values())
+        states = {state.input: state for state in graph.states}
+        index = {value: position for position, value in enumerate(values)}
+        tensors = [self._tensor(value, states.get(value)) for value in values]
+        nodes = [
+            fb.NodeT(
+                op=self.op_names.index(node.op),
+                name=node.name,
+                source=node.source,
+                inputs=[-1 if value is None else index[value] for value in node.inputs],
+                outputs=[index[value] for value in node.outputs],
+                params=np.frombuffer(blob, np.uint8),
+                subgraphs=[number[id(part)] for part in node.subgraphs] or None,
+            )
+            for node, blob in zip(graph.nodes, params, strict=True)
+        ]
+        nodes += [self._assignment(state, index) for state in graph.states if state.output is not state.input]
+        return fb.GraphT(
+            name=graph.name,
+            tensors=tensors,
+            nodes=nodes,
+            inputs=[index[value] for value in graph.inputs],
+            outputs=[index[value] for value in graph.outputs],
+        )
+
+    def _assignment(self, state: State, index: Mapping[Value, int]) -> fb.NodeT:
+        """The node that writes a state when everything else has run."""
+        type = state.input.type
+        attrs = {"shape": type.static_shape, "rank": len(type.shape), "allow_zero": 1}
+        params, _ = catalogue.make_params("reshape", attrs, [catalogue.Tensor(type.dtype.value, type.static_shape)])
+        return fb.NodeT(
+            op=self.op_names.index("reshape"),
+            name=state.input.name,
+            source=STATE,
+            inputs=[index[state.output]],
+            outputs=[index[state.input]],
+            params=np.frombuffer(params, np.uint8),
+        )
+
+    def _tensor(self, value: Value, state: State | None) -> fb.TensorT:
         symbols = [dim if isinstance(dim, str) else "" for dim in value.shape]
         quant = None
         if value.quant is not None:
@@ -119,13 +146,16 @@ class _Writer:
             dtype=value.dtype.value,
             shape=[-1 if isinstance(dim, str) else dim for dim in value.shape],
             symbols=symbols if any(symbols) else None,
-            buffer=self._buffer(value.data),
+            buffer=self._buffer(value.data if state is None else state.initial),
             quant=quant,
+            variable=state is not None,
         )
 
     def _buffer(self, data: np.ndarray | None) -> int:
         if data is None:
             return -1
+        if id(data) in self.known:
+            return self.known[id(data)]
         array = np.ascontiguousarray(data)
         if array.dtype.byteorder == ">":
             array = array.astype(array.dtype.newbyteorder("<"))
@@ -133,7 +163,8 @@ class _Writer:
         self.buffers.append(fb.BufferT(offset=offset, size=array.nbytes))
         self.constants.append(array)
         self.data_size = offset + array.nbytes
-        return len(self.buffers) - 1
+        self.known[id(data)] = len(self.buffers) - 1
+        return self.known[id(data)]
 
 
 def _aligned(size: int) -> int:
@@ -178,25 +209,36 @@ class _Reader:
         self.model = fb.ModelT.InitFromObj(model)
         _require(self.model.contract < len(CONTRACTS), f"rounding contract {self.model.contract}")
 
-    def graph(self) -> Graph:
-        stored = self.model.graphs[0]
-        op_names = [_text(name) for name in self.model.ops or []]
+        self.op_names = [_text(name) for name in self.model.ops or []]
+        self.taken: set[int] = {0}
+
+    def graph(self, number: int = 0, depth: int = 0) -> Graph:
+        """Graph ``number`` with its subgraphs. Each belongs to one node of a graph with a lower number."""
+        _require(depth <= MAX_DEPTH, f"subgraphs lie deeper than {MAX_DEPTH} levels")
+        stored = _pick(self.model.graphs, number)
         values = [self._value(tensor, index) for index, tensor in enumerate(stored.tensors or [])]
-        graph = Graph(
-            name=_text(stored.name),
-            contract=list(CONTRACTS)[self.model.contract],
-            metadata={_text(pair.key): _text(pair.value) for pair in self.model.metadata or []},
-        )
+        graph = Graph(name=_text(stored.name), contract=list(CONTRACTS)[self.model.contract])
+        if number == 0:
+            graph.metadata = {_text(pair.key): _text(pair.value) for pair in self.model.metadata or []}
+        graph.states = [
+            _state(value) for value, tensor in zip(values, stored.tensors or [], strict=True) if tensor.variable
+        ]
+        _require(not graph.states or number == 0, "a subgraph has a variable")
         graph.inputs = [_pick(values, index) for index in _list(stored.inputs)]
         for value in graph.inputs:
             _require(not value.is_constant, f"graph input '{value.name}' is a constant")
-        known = set(graph.inputs)
+        known = {*graph.inputs, *(state.input for state in graph.states)}
         for position, item in enumerate(stored.nodes or []):
-            node = self._node(item, position, op_names, values, known)
+            node = self._node(item, position, values, known, {state.input: state for state in graph.states})
+            for index in _list(item.subgraphs):
+                _require(number < index and index not in self.taken, f"node {position} refers to graph {index}")
+                self.taken.add(index)
+                node.subgraphs.append(self.graph(index, depth + 1))
             graph.nodes.append(node)
         graph.outputs = [_pick(values, index) for index in _list(stored.outputs)]
         for value in graph.outputs:
             _require(value.is_constant or value in known, f"graph output '{value.name}' is never computed")
+        _end_states(graph)
         self._check(graph)
         return graph
 
@@ -232,20 +274,27 @@ class _Reader:
         return self.raw[start : start + item.size].view(type.dtype.numpy).reshape(type.static_shape)
 
     def _node(
-        self, item: Any, position: int, op_names: Sequence[str], values: Sequence[Value], known: set[Value]
+        self, item: Any, position: int, values: list[Value], known: set[Value], states: Mapping[Value, State]
     ) -> Node:
-        op_name = _pick(op_names, item.op)
+        op_name = _pick(self.op_names, item.op)
         try:
             opdef = ops.get(op_name)
         except KeyError:
             raise ModelFormatError(f"node {position} has the unknown op '{op_name}'") from None
         inputs = [None if index < 0 else _pick(values, index) for index in _list(item.inputs)]
         params = bytes(bytearray(_list(item.params)))
-        size = catalogue.ops()[op_name].params_size
+        size = 4 * len(opdef.attrs) if opdef.subgraphs else catalogue.ops()[op_name].params_size
         _require(len(params) <= size, f"node {position} ({op_name}) has {len(params)} bytes of parameters, not {size}")
-        fields = catalogue.read_params(op_name, params)
-        rank = len(inputs[0].shape) if inputs and inputs[0] is not None else 0
-        node = Node(op_name, _text(item.name), _attrs(opdef, fields, rank), _text(item.source) or op_name)
+        _require(
+            len(_list(item.subgraphs)) == len(opdef.subgraphs),
+            f"node {position} ({op_name}) has {len(_list(item.subgraphs))} subgraphs",
+        )
+        if opdef.subgraphs:
+            attrs = dict(zip(opdef.attrs, np.frombuffer(params.ljust(size, b"\0"), np.int32).tolist(), strict=True))
+        else:
+            rank = len(inputs[0].shape) if inputs and inputs[0] is not None else 0
+            attrs = _attrs(opdef, catalogue.read_params(op_name, params), rank)
+        node = Node(op_name, _text(item.name), attrs, _text(item.source) or op_name)
         for index, value in enumerate(inputs):
             _require(
                 value is None or value.is_constant or value in known,
@@ -254,6 +303,8 @@ class _Reader:
             node.set_input(index, value)
         for index in _list(item.outputs):
             value = _pick(values, index)
+            if any(state.output is value for state in states.values()):
+                value = _next_value(values, index, states)
             _require(not value.is_constant and value not in known, f"tensor '{value.name}' is written twice")
             value.producer = node
             known.add(value)
@@ -266,6 +317,31 @@ class _Reader:
             stored_params(graph)
         except ShapeError as error:
             raise ModelFormatError(f"damaged: {error.what}", where=error.where) from error
+
+
+def _state(value: Value) -> State:
+    """The state that a variable tensor stands for; its buffer is what it starts with."""
+    initial, value.data = value.data, None
+    return State(value, value, initial)
+
+
+def _next_value(values: list[Value], index: int, states: Mapping[Value, State]) -> Value:
+    """A new value for a variable that a node writes; who comes behind the node reads this one."""
+    old = values[index]
+    state = next(state for state in states.values() if state.output is old)
+    values[index] = Value(f"{state.input.name}_next", old.type, quant=old.quant)
+    state.output = values[index]
+    return values[index]
+
+
+def _end_states(graph: Graph) -> None:
+    """Takes out the nodes that only write a state."""
+    for state in graph.states:
+        node = state.output.producer
+        if node is not None and node.source == STATE and node.op == "reshape" and not state.output.uses:
+            state.output = node.input(0)
+            node.set_input(0, None)
+            graph.nodes.remove(node)
 
 
 def _attrs(opdef: ops.OpDef, fields: Mapping[str, Any], input_rank: int) -> dict[str, Any]:

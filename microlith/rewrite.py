@@ -134,8 +134,8 @@ def repeat(name: str, passes: Sequence[Pass], limit: int = 10) -> Pass:
 
 
 def is_output(graph: Graph, value: Value) -> bool:
-    """Whether a value is an output of the graph."""
-    return any(output is value for output in graph.outputs)
+    """Whether a value is an output of the graph, or the next value of a state."""
+    return any(output is value for output in graph.results)
 
 
 def only_user(graph: Graph, value: Value) -> Node | None:

@@ -5,13 +5,15 @@
     %conv: f32[1,26,26,8] = conv2d(%x, w: f32[8,3,3,1] #5f3a0c11, b: f32[1] [0.5]) {clamp_min=0}
     output %conv
 
+Subgraphs stand indented below their node; a state is what the run before has left.
+
 Attributes appear where they differ from their defaults; small constants with their values, others with a checksum.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,11 +27,24 @@ SMALL_CONSTANT = 8
 
 def to_text(graph: Graph) -> str:
     """The whole graph; ends in a newline."""
-    lines = [f"graph {graph.name} ({graph.contract})"]
-    lines += [f"input %{value.name}: {describe_type(value)}" for value in graph.inputs]
-    lines += [describe_node(node) for node in graph.nodes]
-    lines += [f"output {_operand(value)}" for value in graph.outputs]
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"graph {graph.name} ({graph.contract})", *_lines(graph)]) + "\n"
+
+
+def _lines(graph: Graph) -> Iterator[str]:
+    for value in graph.inputs:
+        yield f"input %{value.name}: {describe_type(value)}"
+    for state in graph.states:
+        initial = "" if state.initial is None else f" {_content(state.initial)}"
+        yield f"state %{state.input.name}: {describe_type(state.input)}{initial}"
+    for node in graph.nodes:
+        yield describe_node(node)
+        for role, subgraph in zip(ops.get(node.op).subgraphs, node.subgraphs, strict=True):
+            yield f"  {role}:"
+            yield from (f"    {line}" for line in _lines(subgraph))
+    for state in graph.states:
+        yield f"next %{state.input.name} = {_operand(state.output)}"
+    for value in graph.outputs:
+        yield f"output {_operand(value)}"
 
 
 def describe_node(node: Node) -> str:

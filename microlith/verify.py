@@ -9,10 +9,12 @@ import numpy as np
 
 from . import ops
 from .errors import ShapeError
-from .ir import Graph, Node, Quant, Value
+from .ir import Graph, Node, Quant, Value, all_graphs
 from .numerics import CONTRACTS
 
 MAX_RANK = 8
+MAX_DEPTH = 16
+"""Of subgraphs within subgraphs."""
 
 Problem = tuple[str, str]
 """Where (a node or value in words), and what is wrong."""
@@ -36,15 +38,16 @@ class Rule:
 
 def verify(graph: Graph) -> None:
     """Raises InvalidGraph for the first rule that the graph breaks."""
-    for rule in RULES:
-        for where, what in rule.check(graph):
-            raise InvalidGraph(rule.name, where, what)
+    for part in all_graphs(graph):
+        for rule in RULES:
+            for where, what in rule.check(part):
+                raise InvalidGraph(rule.name, where, what)
 
 
 def problems(graph: Graph) -> list[InvalidGraph]:
     """Everything that is wrong. Stops after the first rule that is broken, since later rules build on earlier ones."""
     for rule in RULES:
-        found = [InvalidGraph(rule.name, where, what) for where, what in rule.check(graph)]
+        found = [InvalidGraph(rule.name, where, what) for part in all_graphs(graph) for where, what in rule.check(part)]
         if found:
             return found
     return []
@@ -60,10 +63,12 @@ def _contract_known(graph: Graph) -> Iterator[Problem]:
 
 
 def _ops_known(graph: Graph) -> Iterator[Problem]:
-    known = {opdef.name for opdef in ops.all_ops()}
+    known = {opdef.name: opdef for opdef in (*ops.all_ops(), *ops.control_ops())}
     for node in graph.nodes:
         if node.op not in known:
             yield _name(node), "no such op"
+        elif len(node.subgraphs) != len(known[node.op].subgraphs):
+            yield _name(node), f"{len(node.subgraphs)} subgraphs, {len(known[node.op].subgraphs)} belong to the op"
 
 
 def _inputs_declared(graph: Graph) -> Iterator[Problem]:
@@ -108,7 +113,7 @@ def _links_agree(graph: Graph) -> Iterator[Problem]:
 
 def _values_available(graph: Graph) -> Iterator[Problem]:
     available: set[int] = set()
-    for value in graph.inputs:
+    for value in (*graph.inputs, *(state.input for state in graph.states)):
         if value.producer is not None or value.is_constant:
             yield f"input '{value.name}'", "a graph input has neither producer nor data"
         available.add(id(value))
@@ -117,7 +122,7 @@ def _values_available(graph: Graph) -> Iterator[Problem]:
             if operand is not None and not operand.is_constant and id(operand) not in available:
                 yield _name(node), f"'{operand.name}' is not computed before"
         available.update(id(value) for value in node.outputs)
-    for value in graph.outputs:
+    for value in graph.results:
         if not value.is_constant and id(value) not in available:
             yield f"output '{value.name}'", "nothing computes it"
 
@@ -171,6 +176,36 @@ def _shapes_sensible(graph: Graph) -> Iterator[Problem]:
             yield f"value '{value.name}'", f"shape {value.shape} has a negative or nameless dimension"
 
 
+def _depth(graph: Graph) -> int:
+    return max((1 + _depth(subgraph) for node in graph.nodes for subgraph in node.subgraphs), default=0)
+
+
+def _subgraphs_sound(graph: Graph) -> Iterator[Problem]:
+    if _depth(graph) > MAX_DEPTH:
+        yield f"graph '{graph.name}'", f"subgraphs lie deeper than {MAX_DEPTH} levels"
+    for node in graph.nodes:
+        for subgraph in node.subgraphs:
+            if subgraph.contract != graph.contract:
+                yield _name(node), f"the rounding contract of its subgraph is '{subgraph.contract}'"
+            if subgraph.states:
+                yield _name(node), "its subgraph has states"
+
+
+def _states_sound(graph: Graph) -> Iterator[Problem]:
+    for state in graph.states:
+        where, type = f"state '{state.input.name}'", state.input.type
+        if not type.is_static or state.output.type != type:
+            yield where, f"it is {type} and becomes {state.output.type}"
+        elif state.initial is not None and (
+            state.initial.dtype != type.dtype.numpy or state.initial.shape != type.shape
+        ):
+            yield where, f"it starts as {state.initial.dtype}{list(state.initial.shape)}, not {type}"
+        if any(state.input is value for value in graph.inputs):
+            yield where, "it is an input of the graph too"
+        if any(value is state.input for value in graph.results if value is not state.output):
+            yield where, "it is an output of the graph, or becomes another state: that needs a copy"
+
+
 def _quantization_sound(graph: Graph) -> Iterator[Problem]:
     for value in graph.values():
         if value.quant is not None:
@@ -205,5 +240,7 @@ RULES: tuple[Rule, ...] = (
     Rule("shapes are sensible", _shapes_sensible),
     Rule("the types of outputs follow from the inputs", _types_inferred),
     Rule("quantizations are sound", _quantization_sound),
+    Rule("subgraphs belong to their graph", _subgraphs_sound),
+    Rule("states keep their type", _states_sound),
 )
 """In this order: a rule may rely on those before it."""

@@ -14,6 +14,7 @@ from lith_models import Build
 import microlith
 from microlith import model_generated as fb
 from microlith import modelfile, ops
+from microlith.dtypes import DType
 from microlith.errors import MicrolithError, ModelFormatError
 from microlith.nnacl_kernels import catalogue
 
@@ -119,7 +120,19 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "scales of an axis": (setter(f"{TENSORS}.3.quant", quant(3, 3, 1)), "3 scales and 3 zero points, not 4"),
     "no scale": (setter(f"{TENSORS}.3.quant", quant(0, 0, -1)), "0 scales"),
     "axis": (setter(f"{TENSORS}.3.quant", quant(4, 4, 2)), "along axis 2"),
-    "variable with a buffer": (setter(f"{TENSORS}.1.variable", True), "variable 'c0'"),
+    "variable without a fixed shape": (
+        chain(setter(f"{TENSORS}.4.variable", True), setter(f"{TENSORS}.4.shape", [-1, 4])),
+        "variable 'y'",
+    ),
+    "variable whose buffer is too small": (
+        chain(setter(f"{TENSORS}.3.variable", True), setter(f"{TENSORS}.3.buffer", 1)),
+        "16 bytes, its shape needs 32",
+    ),
+    "subgraph of an op without": (
+        chain(lambda model: model.graphs.append(model.graphs[0]), setter(f"{NODES}.0.subgraphs", [1])),
+        "graph 1 of 2",
+    ),
+    "graph that nobody needs": (lambda model: model.graphs.append(model.graphs[0]), "graph 1 belongs to no node"),
     "state changed by a product": (
         chain(
             setter(f"{TENSORS}.0.variable", True),
@@ -188,3 +201,81 @@ def test_a_message_stays_on_one_line(whole: bytes, tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError) as info:
         microlith.load(changed(whole, name))
     assert info.value.what.isprintable() and len(info.value.what) < 300
+
+
+@pytest.fixture(scope="module")
+def controlled(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """flag, x [2] -> if (neg, abs) -> loop (total, collected); graphs: main 0, then 1, else 2, body 3."""
+
+    def branch(op: str) -> Any:
+        b = Build(op)
+        return b.outputs(b.op(op, b.input("x_inside", (2,)), output=f"{op}_y"))
+
+    body = Build("body")
+    number, go = body.input("i", (), DType.s64), body.input("go", (), DType.b8)
+    total, x = body.input("total", (2,)), body.input("x_body", (2,))
+    body.outputs(go, body.op("add", total, x, output="more"), number)
+    b = Build("controlled")
+    flag, x = b.input("flag", (), DType.b8), b.input("x", (2,))
+    most = b.graph.constant("most", np.asarray(3))
+    picked = b.graph.add("if", [flag, x], name="if", output_names=["y"], subgraphs=[branch("neg"), branch("abs")])
+    inputs = [most, flag, picked.output, x]
+    loop = b.graph.add("loop", inputs, {"carried": 1}, name="loop", output_names=["sum", "all"], subgraphs=[body.graph])
+    path = tmp_path_factory.mktemp("controlled") / "controlled.lith"
+    modelfile.save(b.outputs(*loop.outputs), path)
+    return path.read_bytes()
+
+
+def params(carried: int) -> Change:
+    return setter(f"{NODES}.1.params", np.frombuffer(np.int32(carried).tobytes(), np.uint8))
+
+
+MISFITS: dict[str, tuple[Change, str]] = {
+    "subgraph before its graph": (setter(f"{NODES}.0.subgraphs", [0, 2]), "refers to graph 0 of 4"),
+    "subgraph that is not there": (setter(f"{NODES}.0.subgraphs", [1, 9]), "refers to graph 9 of 4"),
+    "subgraph twice": (setter(f"{NODES}.0.subgraphs", [1, 1]), "graph 1 of 4, or is not the first"),
+    "subgraph of two nodes": (setter(f"{NODES}.1.subgraphs", [2]), "graph 2 of 4, or is not the first"),
+    "three subgraphs": (setter(f"{NODES}.0.subgraphs", [1, 2, 3]), "3 subgraphs"),
+    "missing branch": (
+        setter(f"{NODES}.0.subgraphs", [1]),
+        "graph 2 belongs to no node",
+    ),
+    "no subgraphs": (
+        chain(
+            lambda model: setter("graphs", model.graphs[:1])(model),
+            setter(f"{NODES}.0.subgraphs", None),
+            setter(f"{NODES}.1.subgraphs", None),
+        ),
+        "it lacks a condition or a branch",
+    ),
+    "branch with other inputs": (setter("graphs.1.inputs", []), "uses 'x_inside'"),
+    "branch with other outputs": (setter("graphs.2.outputs", [1, 1]), "a branch does not take its inputs"),
+    "branch of another type": (setter("graphs.1.tensors.0.dtype", 5), "a branch does not take its inputs"),
+    "branch of another rank": (setter("graphs.1.tensors.1.shape", [2, 1]), "a branch does not take its inputs"),
+    "more carried than inputs": (params(3), "the body of the loop does not have its inputs"),
+    "negative count": (params(-1), "the body of the loop does not have its inputs"),
+    "nothing carried": (params(0), "a value of the loop has another type"),
+    "condition of another type": (setter(f"{NODES}.1.inputs", [2, 1, 3, 1]), "another type"),
+    "iterations of another type": (setter(f"{NODES}.1.inputs", [0, 0, 3, 1]), "another type"),
+    "collected of another rank": (
+        chain(setter("graphs.0.tensors.5.shape", [-1, 2]), setter("graphs.0.tensors.5.symbols", None)),
+        "another type in its body",
+    ),
+    "body without a condition": (setter("graphs.3.outputs", [0, 4, 0]), "another type"),
+    "variable in a subgraph": (setter("graphs.1.tensors.0.variable", True), "is in a subgraph"),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_subgraphs_that_do_not_fit(controlled: bytes, name: str) -> None:
+    change, words = MISFITS[name]
+    with pytest.raises(ModelFormatError) as info:
+        microlith.load(changed(controlled, change))
+    assert words in str(info.value)
+
+
+def test_subgraphs_that_fit(controlled: bytes) -> None:
+    x = np.array([1, -2], np.float32)
+    results = microlith.load(changed(controlled, lambda model: None)).run({"flag": np.asarray(True), "x": x})
+    np.testing.assert_array_equal(results["sum"], 2 * x)
+    np.testing.assert_array_equal(results["all"], [0, 1, 2])

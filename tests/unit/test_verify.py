@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from microlith.dtypes import DType
-from microlith.ir import Graph, Node, Quant, TensorType, Value
-from microlith.verify import RULES, InvalidGraph, problems, verify
+from microlith.ir import Graph, Node, Quant, State, TensorType, Value
+from microlith.verify import MAX_DEPTH, RULES, InvalidGraph, problems, verify
 
 
 def good_graph() -> Graph:
@@ -110,9 +110,67 @@ def scales_that_do_not_fit(graph: Graph) -> None:
     graph.inputs[0].quant = Quant(np.ones(2, np.float32), np.zeros(2, np.int64), 1)
 
 
+def branches(graph: Graph, contract: str = "single", states: bool = False) -> Node:
+    """Adds an if whose branches negate their input or keep it."""
+    flag = graph.constant("flag", np.ones((), np.bool_))
+    parts = []
+    for op in ("neg", "relu"):
+        part = Graph(op, contract=contract)
+        part.inputs = [Value("inner", TensorType(DType.f32, (2, 3)))]
+        part.outputs = [part.add(op, part.inputs, name=op, output_names=[op]).output]
+        if states:
+            part.states = [State(Value("s", TensorType(DType.f32, (2, 3))), part.outputs[0])]
+        parts.append(part)
+    node = graph.add("if", [flag, graph.outputs[0]], name="if", output_names=["z"], subgraphs=parts)
+    graph.outputs = [node.output]
+    return node
+
+
+def subgraph_of_another_contract(graph: Graph) -> None:
+    branches(graph, contract="float-even")
+
+
+def subgraph_with_states(graph: Graph) -> None:
+    branches(graph, states=True)
+
+
+def missing_subgraph(graph: Graph) -> None:
+    branches(graph).subgraphs.pop()
+
+
+def broken_subgraph(graph: Graph) -> None:
+    branches(graph).subgraphs[0].nodes[0].op = "frobnicate"
+
+
+def add_state(graph: Graph, shape: tuple[int | str, ...] = (2, 3), initial: np.ndarray | None = None) -> State:
+    state = State(Value("s", TensorType(DType.f32, shape)), graph.outputs[0], initial)
+    graph.states = [state]
+    return state
+
+
+def state_of_another_type(graph: Graph) -> None:
+    add_state(graph, (3, 3))
+
+
+def state_of_no_size(graph: Graph) -> None:
+    add_state(graph, ("n", 3))
+
+
+def state_with_a_wrong_start(graph: Graph) -> None:
+    add_state(graph, initial=np.zeros((2, 3), np.int32))
+
+
+def state_that_is_an_output(graph: Graph) -> None:
+    graph.outputs.append(add_state(graph).input)
+
+
+def state_that_is_an_input(graph: Graph) -> None:
+    graph.inputs.append(add_state(graph).input)
+
+
 BREAKS: dict[str, list[Callable[[Graph], None]]] = {
     "the rounding contract is known": [unknown_contract],
-    "every op is known": [unknown_op],
+    "every op is known": [unknown_op, missing_subgraph, broken_subgraph],
     "every declared input is there, and no other": [absent_input, surplus_input],
     "every attribute is set, and no other": [missing_attribute, unknown_attribute],
     "nodes and values know each other": [forgotten_use, stale_use, wrong_producer, node_outside],
@@ -122,12 +180,35 @@ BREAKS: dict[str, list[Callable[[Graph], None]]] = {
     "shapes are sensible": [negative_dimension],
     "the types of outputs follow from the inputs": [wrong_output_type, shapes_that_do_not_fit],
     "quantizations are sound": [negative_scale, scales_without_axis, scales_that_do_not_fit],
+    "subgraphs belong to their graph": [subgraph_of_another_contract, subgraph_with_states],
+    "states keep their type": [
+        state_of_another_type,
+        state_of_no_size,
+        state_with_a_wrong_start,
+        state_that_is_an_output,
+        state_that_is_an_input,
+    ],
 }
 
 
 def test_a_valid_graph_passes() -> None:
     verify(good_graph())
     assert problems(good_graph()) == []
+    graph = good_graph()
+    branches(graph)
+    add_state(graph)
+    verify(graph)
+
+
+def test_subgraphs_do_not_lie_too_deep() -> None:
+    graph = good_graph()
+    for _ in range(MAX_DEPTH + 1):
+        outer = good_graph()
+        node = branches(outer)
+        node.subgraphs[0] = graph
+        graph = outer
+    with pytest.raises(InvalidGraph, match="deeper than 16"):
+        verify(graph)
 
 
 @pytest.mark.parametrize(
