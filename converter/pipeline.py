@@ -18,13 +18,16 @@ from .passes import (
     fuse_bias,
     fuse_norms,
     fuse_patterns,
+    infer_shapes,
     layout,
     lower_lut,
     materialize_quantization,
     merge_duplicates,
+    name_sizes,
     remove_dead_code,
     remove_identities,
     remove_quantize_pairs,
+    simplify_control,
 )
 from .passes.unique_names import make_names_unique
 
@@ -48,6 +51,8 @@ CLEAN = repeat(
     [
         _pass(fold_constants),
         _pass(absorb_inputs),
+        _pass(infer_shapes),
+        _pass(simplify_control),
         _pass(remove_identities),
         _pass(merge_duplicates),
         _pass(remove_dead_code),
@@ -55,8 +60,21 @@ CLEAN = repeat(
 )
 """Constants computed, no-ops and duplicates gone."""
 
+
+NAME_SIZES = _pass(name_sizes)
+
+
+def _optimize_subgraphs(graph: Graph) -> bool:
+    """All passes for the subgraphs, which are graphs of their own."""
+    parts = [part for node in graph.nodes for part in node.subgraphs]
+    passes = [item for item in PASSES if item.name != NAME_SIZES.name]
+    changed = [run_passes(part, passes, verify=False) for part in parts]
+    return any(changed)
+
+
 PASSES: tuple[Pass, ...] = (
     CLEAN,
+    Pass("subgraphs", _optimize_subgraphs),
     _pass(remove_quantize_pairs),
     _pass(dequantize_constants),
     CLEAN,
@@ -83,6 +101,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(materialize_quantization, ensures=["materialized"]),
     _pass(merge_duplicates),
     _pass(remove_dead_code),
+    NAME_SIZES,
 )
 """Every conversion runs these, in this order."""
 

@@ -31,6 +31,8 @@ def folded_output(node: Node) -> np.ndarray | None:
     if len(node.outputs) != 1 or any(value is not None and not value.is_constant for value in node.inputs):
         return None
     opdef = ops.get(node.op)
+    if node.subgraphs:
+        return None
     if opdef.quant is not None and opdef.quant.materialize is not None and _is_quantized(node):
         return None
     type = node.output.type

@@ -52,7 +52,8 @@ def _quant_key(quant: Quant | None) -> Hashable:
 def _node_key(node: Node) -> Hashable:
     inputs = tuple(None if value is None else id(value) for value in node.inputs)
     attrs = tuple(sorted((name, _frozen(value)) for name, value in node.attrs.items()))
-    return node.op, inputs, attrs, tuple((output.type, _quant_key(output.quant)) for output in node.outputs)
+    subgraphs = tuple(id(part) for part in node.subgraphs)
+    return node.op, inputs, attrs, subgraphs, tuple((o.dtype, _quant_key(o.quant)) for o in node.outputs)
 
 
 def _frozen(value: Any) -> Hashable:

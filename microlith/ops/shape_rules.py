@@ -24,7 +24,7 @@ _numbers = itertools.count()
 
 
 def fresh_dim() -> str:
-    """A new symbol, for a size that is known only after the op has run. ``ir.name_sizes`` gives it a lasting name."""
+    """A new symbol, for a size that is known only after the op has run. A pass gives it a lasting name in the end."""
     return f"{FRESH}{next(_numbers)}"
 
 
