@@ -38,6 +38,7 @@ class TensorSpec:
     data: np.ndarray | None = None
     sparsity: Sparsity | None = None
     signature: tuple[int, ...] = ()
+    is_variable: bool = False
 
 
 @dataclass
@@ -57,6 +58,7 @@ class OperatorSpec:
     table: str | None
     options: Mapping[str, Any]
     custom_code: str = ""
+    intermediates: Sequence[int] = ()
 
 
 def _sequence(value: float | Sequence[float] | np.ndarray) -> list[Any]:
@@ -110,6 +112,12 @@ class TfliteBuilder:
         """Numbers from -8 to 7, stored two to a byte."""
         flat = np.append(data.reshape(-1), np.zeros(data.size % 2, np.int8)).astype(np.uint8) & 15
         return self.tensor(data.shape, "int4", data=flat[0::2] | flat[1::2] << 4, **quant)
+
+    def variable(self, shape: Sequence[int], dtype: str = "float32", **quant: Any) -> int:
+        """A tensor that keeps what an operator has written to it."""
+        index = self.tensor(shape, dtype, **quant)
+        self.tensors[index].is_variable = True
+        return index
 
     def operator(
         self, name: str, inputs: Sequence[int], outputs: Sequence[int], table: str | None = None, **options: Any
@@ -219,6 +227,7 @@ class TfliteBuilder:
             tflite.TensorAddSparsity(fb, sparsity)
         if signature is not None:
             tflite.TensorAddShapeSignature(fb, signature)
+        tflite.TensorAddIsVariable(fb, spec.is_variable)
         return int(tflite.TensorEnd(fb))
 
     def _sparsity(self, fb: flatbuffers.Builder, sparsity: Sparsity) -> int:
@@ -261,10 +270,13 @@ class TfliteBuilder:
                 getattr(tflite, f"{op.table}Add{key}")(fb, value)
             options = getattr(tflite, f"{op.table}End")(fb)
         inputs, outputs = self._ints(fb, op.inputs), self._ints(fb, op.outputs)
+        intermediates = self._ints(fb, op.intermediates) if op.intermediates else None
         tflite.OperatorStart(fb)
         tflite.OperatorAddOpcodeIndex(fb, code)
         tflite.OperatorAddInputs(fb, inputs)
         tflite.OperatorAddOutputs(fb, outputs)
+        if intermediates is not None:
+            tflite.OperatorAddIntermediates(fb, intermediates)
         if options is not None and op.table is not None:
             tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, op.table))
             tflite.OperatorAddBuiltinOptions(fb, options)

@@ -15,7 +15,7 @@ from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, Value
 
-from . import tflite_composite, tflite_conv, tflite_data, tflite_math
+from . import tflite_composite, tflite_conv, tflite_data, tflite_math, tflite_numeric, tflite_rnn
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_model import TfliteSubgraph, TfliteTensor, read_model
 
@@ -24,6 +24,8 @@ ROWS: Mapping[str, Row] = {
     **tflite_conv.ROWS,
     **tflite_data.ROWS,
     **tflite_math.ROWS,
+    **tflite_numeric.ROWS,
+    **tflite_rnn.ROWS,
 }
 """Builtin operator -> its conversion."""
 

@@ -19,7 +19,7 @@ from microlith import ops
 from microlith.converter.passes.fold_constants import folded_output
 from microlith.dtypes import DType
 from microlith.errors import ModelFormatError
-from microlith.ir import Graph, Quant, TensorType, Value
+from microlith.ir import Graph, Quant, State, TensorType, Value
 
 from .tflite_model import TfliteOperator, TfliteTensor
 
@@ -62,6 +62,8 @@ class Builder:
         self.tensors = tensors
         self.values: dict[int, Value] = {}
         self.fold_budget = _FOLD_FACTOR * file_size + (1 << 20)
+        self.states: dict[int, State] = {}
+        """The variables that have been used, by tensor index."""
         self._names: set[str] = set()
 
     def unique(self, base: str) -> str:
@@ -89,6 +91,17 @@ class Builder:
     def placeholder(self, tensor: TfliteTensor) -> Value:
         """A value of the tensor's type that nothing computes: stands in behind an operator that was rejected."""
         return Value(self.label(tensor), self.type_of(tensor), quant=self.quant_of(tensor))
+
+    def variable(self, index: int, where: str) -> Value:
+        """What a variable holds at this point of a run."""
+        tensor = self.tensors[index]
+        if index not in self.states:
+            if not tensor.is_variable:
+                raise ModelFormatError(f"tensor {index} '{tensor.name}' is not a variable", where=where)
+            value = Value(self.unique(self.label(tensor)), self.type_of(tensor), quant=self.quant_of(tensor))
+            self.states[index] = State(value, value)
+            self.graph.states.append(self.states[index])
+        return self.states[index].output
 
     def value(self, index: int, where: str) -> Value:
         """The value of a tensor: computed before, or a constant."""
@@ -165,6 +178,22 @@ class TfliteNode:
     def options(self, table: str, *, required: bool = False) -> Any:
         return self.operator.read_options(table, required=required)
 
+    def variable(self, index: int) -> Value:
+        """What the variable that is input ``index`` holds."""
+        if not self.has(index):
+            raise ModelFormatError(f"input {index} is missing", where=self.operator.where)
+        return self.builder.variable(self.operator.inputs[index], self.operator.where)
+
+    def assign(self, index: int, value: Value) -> None:
+        """The variable that is input ``index`` holds ``value`` from now on."""
+        self.variable(index)
+        self.builder.states[self.operator.inputs[index]].output = value
+
+    def intermediate_quant(self, index: int) -> Quant | None:
+        """The quantization of intermediate tensor ``index``; None when there is no such tensor."""
+        tensors = self.operator.intermediates
+        return self.builder.quant_of(self.builder.tensors[tensors[index]]) if index < len(tensors) else None
+
     # Outputs.
 
     @property
@@ -216,6 +245,21 @@ class TfliteNode:
                 return Value(output.name, output.type, data=folded, quant=quant)
         self.builder.graph.nodes.append(node)
         return output
+
+    def add_all(
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Mapping[str, Any] | None = None,
+        *,
+        quants: Sequence[Quant | None] = (),
+    ) -> list[Value]:
+        """All outputs of a new node; ``quants`` are their quantizations."""
+        node = self.builder.graph.add(op, inputs, attrs, name=self.label, source=self.name)
+        for index, output in enumerate(node.outputs):
+            output.name = self.builder.unique(f"{self.label}/{op}_{index}")
+            output.quant = quants[index] if index < len(quants) else None
+        return node.outputs
 
     def reshape(self, x: Value, shape: Sequence[int]) -> Value:
         """``x`` under another static shape; ``x`` itself when it has it."""

@@ -79,6 +79,8 @@ class TfliteOperator:
     is_custom: bool
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    intermediates: tuple[int, ...]
+    """Tensors that hold nothing but the quantization of results inside of the operator."""
     options_name: str | None
     options: Any
     """The accessor object of the tflite package; None when the file holds no options that the importer reads."""
@@ -191,6 +193,7 @@ class _Reader:
             is_custom,
             self.indices(table, "Inputs", len(tensors), place, optional=True),
             self.indices(table, "Outputs", len(tensors), place, optional=False),
+            self.indices(table, "Intermediates", len(tensors), place, optional=False),
             options_name,
             options,
             f"{self.where}: {place}",

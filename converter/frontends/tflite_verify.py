@@ -172,6 +172,8 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
     "ArgMinOptions": _scalars(1),
     "OneHotOptions": _scalars(4),
     "CumsumOptions": _scalars(1, 1),
+    "LocalResponseNormalizationOptions": _scalars(4, 4, 4, 4),
+    "UnidirectionalSequenceLSTMOptions": _scalars(1, 4, 4, 1, 1, 1),
 }
 
 _SPARSE_INDEX_TABLES = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}

@@ -112,8 +112,11 @@ def _lstm_step(attrs: Attrs, direction: int, peepholes: Array) -> Callable[[Arra
     def step(inputs: Array, r: Array, r_bias: Array, state: State) -> State:
         h, c = state
         i, o, forget, cell = np.split(inputs + r @ h + r_bias, 4)
-        i = f(i + p_i * c)
-        forget = 1.0 - i if attrs["input_forget"] else f(forget + p_f * c)
+        i, forget = f(i + p_i * c), f(forget + p_f * c)
+        if attrs["input_forget"] == 1:
+            forget = 1.0 - i
+        elif attrs["input_forget"] == 2:
+            i = 1.0 - forget
         c = np.clip(forget * c + i * g(cell), -limit, limit)
         return f(o + p_o * c) * last(c), c
 
@@ -208,7 +211,7 @@ def _samples(op: str) -> Callable[[np.random.Generator], Sample]:
             attrs["betas"] = tuple(float(np.float32(v)) for v in rng.uniform(0.05, 0.5, 6))
             attrs["clip"] = float(np.float32(rng.uniform(0.3, 2.0)))
         if op == "lstm" and rng.integers(2):
-            attrs |= {"cell_clip": 0.5, "input_forget": int(rng.integers(2))}
+            attrs |= {"cell_clip": 0.5, "input_forget": int(rng.integers(3))}
         if op == "gru":
             attrs["linear_before_reset"] = int(rng.integers(2))
         return Sample(inputs, attrs)

@@ -14,8 +14,10 @@ static void lstm_step(const nnacl_rnn_params *p, int32_t direction, const float 
             input += peepholes[j] * c[j];
             forget += peepholes[2 * hidden + j] * c[j];
         }
-        input = nnacl_rnn_activate(&f, input);
-        forget = p->input_forget ? 1.0f - input : nnacl_rnn_activate(&f, forget);
+        /* A gate that is coupled to the other is not activated itself. */
+        input = p->input_forget == 2 ? 0.0f : nnacl_rnn_activate(&f, input);
+        forget = p->input_forget == 1 ? 1.0f - input : nnacl_rnn_activate(&f, forget);
+        input = p->input_forget == 2 ? 1.0f - forget : input;
         const float cell = forget * c[j] + input * nnacl_rnn_activate(&g, gates[3 * hidden + j]);
         c[j] = nnacl_clamp_f32(cell, -p->cell_clip, p->cell_clip);
         if (peepholes) {

@@ -8,7 +8,7 @@
  * hidden], and for lstm the last c. With `layout` 1 the batch comes first in x, y, h and c.
  *
  *   lstm (4 gates i o f c): i = F(w x + r h + p c), f likewise, g = G(w x + r h), c' = f c + i g limited to
- *     +-cell_clip, o = F(w x + r h + p c'), h' = o H(c'). input_forget: f = 1 - i.
+ *     +-cell_clip, o = F(w x + r h + p c'), h' = o H(c'). input_forget 1: f = 1 - i; 2: i = 1 - f.
  *   gru (3 gates z r h): z = F(w x + r h), r likewise, g = G(w x + r (r h)) or, with linear_before_reset,
  *     G(w x + bias + r (r h + bias)); h' = (1 - z) g + z h.
  *   rnn (1 gate): h' = F(w x + r h).

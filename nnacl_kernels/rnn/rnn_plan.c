@@ -17,9 +17,8 @@ static const char *check_attributes(const nnacl_rnn_params *p) {
                   "direction must be 0, 1 or 2");
     NNACL_REQUIRE(p->layout == 0 || p->layout == 1, "layout must be 0 or 1");
     NNACL_REQUIRE(p->clip >= 0.0f && p->cell_clip >= 0.0f, "clip and cell_clip must not be negative");
-    NNACL_REQUIRE((p->input_forget == 0 || p->input_forget == 1) &&
-                      (p->linear_before_reset == 0 || p->linear_before_reset == 1),
-                  "input_forget and linear_before_reset must be 0 or 1");
+    NNACL_REQUIRE(p->input_forget >= 0 && p->input_forget <= 2, "input_forget must be 0, 1 or 2");
+    NNACL_REQUIRE(p->linear_before_reset == 0 || p->linear_before_reset == 1, "linear_before_reset must be 0 or 1");
     for (int32_t i = 0; i < 6; i++) {
         NNACL_REQUIRE(p->activations[i] >= NNACL_RNN_SIGMOID && p->activations[i] <= NNACL_RNN_SOFTPLUS,
                       "an activation is not known");

@@ -39,7 +39,7 @@ static void draw_attributes(check_case *c) {
     p->layout = check_int(c, 0, 1);
     p->clip = check_chance(c, 70) ? INFINITY : check_float(c, 0.2f, 2.0f);
     p->cell_clip = check_chance(c, 70) ? INFINITY : check_float(c, 0.2f, 2.0f);
-    p->input_forget = check_chance(c, 20);
+    p->input_forget = check_chance(c, 70) ? 0 : check_int(c, 1, 2);
     p->linear_before_reset = check_chance(c, 50);
     for (int32_t i = 0; i < 6; i++) {
         const bool usual = check_chance(c, 60);

@@ -1,0 +1,230 @@
+"""TFLite's recurrent layers. Their states are variables, which live from one run to the next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from microlith.dtypes import DType
+from microlith.ir import Quant, Value
+from microlith.numerics import quantize_multiplier
+from microlith.ops.rnn import ACTIVATIONS
+
+from .tflite_graph import Reject, Row, TfliteNode, require
+
+# Inputs of UNIDIRECTIONAL_SEQUENCE_LSTM, by gate: i f c o.
+_INPUT_WEIGHTS = (1, 2, 3, 4)
+_RECURRENT_WEIGHTS = (5, 6, 7, 8)
+_PEEPHOLES = (9, 10, 11)
+"""i f o."""
+_BIASES = (12, 13, 14, 15)
+_PROJECTION = (16, 17)
+_HIDDEN, _CELL = 18, 19
+_LAYER_NORM = (20, 21, 22, 23)
+
+_ACTIVATIONS = {0: ("affine", 1.0), 1: ("relu", 0.0), 4: ("tanh", 0.0)}
+"""Fused activation -> (ours, alpha)."""
+
+_GATE_SCALE = np.float32(2.0**-12)
+"""Of the gates before their activation in the int8 form: Q3.12."""
+
+
+@dataclass
+class _Weights:
+    """Constants of the four gates, i o f c; a coupled layer has no i."""
+
+    x: list[Value | None]
+    h: list[Value | None]
+    bias: list[Value | None]
+
+    @property
+    def hidden(self) -> int:
+        return self._some(self.h).type.static_shape[0]
+
+    @property
+    def is_coupled(self) -> bool:
+        return self.x[0] is None
+
+    @staticmethod
+    def _some(values: Sequence[Value | None]) -> Value:
+        value = values[1]
+        assert value is not None
+        return value
+
+
+def _weights(node: TfliteNode) -> _Weights:
+    def gates(places: Sequence[int], what: str) -> list[Value | None]:
+        i, f, c, o = (node.optional(place) for place in places)
+        for value in (f, c, o):
+            require(value is not None, f"{what} are missing")
+        for value in (i, f, c, o):
+            require(value is None or value.is_constant, f"{what} must be constant")
+        return [i, o, f, c]
+
+    return _Weights(
+        gates(_INPUT_WEIGHTS, "weights of the input"),
+        gates(_RECURRENT_WEIGHTS, "weights of the state"),
+        gates(_BIASES, "biases"),
+    )
+
+
+def unidirectional_lstm(node: TfliteNode) -> Value:
+    """UNIDIRECTIONAL_SEQUENCE_LSTM in float, with weights of 8 bits (used as real numbers), and in int8."""
+    options = node.options("UnidirectionalSequenceLSTMOptions")
+    require(not any(node.has(place) for place in _LAYER_NORM), "layer normalization inside of it is not supported")
+    require(not any(node.has(place) for place in _PROJECTION), "a projection of its output is not supported")
+    require(options.ProjClip() == 0.0, "a clipped projection is not supported")
+    x = node.value(0)
+    require(len(x.shape) == 3, f"the input has {len(x.shape)} dimensions")
+    layout = int(not options.TimeMajor())
+    if x.dtype is DType.s8:
+        return _integer(node, x, layout, options.CellClip(), options.FusedActivationFunction())
+    require(x.dtype is DType.f32, f"{x.dtype.name} is not supported")
+    return _float(node, x, layout, options.CellClip(), options.FusedActivationFunction())
+
+
+def _float(node: TfliteNode, x: Value, layout: int, cell_clip: float, activation: int) -> Value:
+    weights = _weights(node)
+    hidden, batch = weights.hidden, x.type.static_shape[1 - layout]
+    if activation not in _ACTIVATIONS:
+        raise Reject(f"activation number {activation} is not supported")
+    name, alpha = _ACTIVATIONS[activation]
+    state = (batch, 1, hidden) if layout else (1, batch, hidden)
+    inputs = [
+        x,
+        node.const(_stacked(weights.x, hidden)[None], suffix="weights"),
+        node.const(_stacked(weights.h, hidden)[None], suffix="recurrent"),
+        node.const(
+            np.concatenate([_stacked(weights.bias, hidden), np.zeros(4 * hidden, np.float32)])[None], suffix="bias"
+        ),
+        None,
+        node.reshape(node.variable(_HIDDEN), state),
+        node.reshape(node.variable(_CELL), state),
+        _peepholes(node, hidden),
+    ]
+    attrs = {
+        "layout": layout,
+        "cell_clip": cell_clip if cell_clip > 0 else math.inf,
+        "input_forget": 2 if weights.is_coupled else 0,
+        "activations": (0, ACTIVATIONS.index(name), ACTIVATIONS.index(name), 0, 1, 1),
+        "alphas": (0.0, alpha, alpha, 0.0, 0.0, 0.0),
+    }
+    y, h, c = node.add_all("lstm", inputs, attrs)
+    for place, value in ((_HIDDEN, h), (_CELL, c)):
+        node.assign(place, node.reshape(value, node.variable(place).type.static_shape))
+    first, second = x.type.static_shape[:2]
+    return node.reshape(y, (first, second, hidden))
+
+
+def _real(value: Value) -> np.ndarray:
+    """The real numbers of a constant."""
+    assert value.data is not None
+    if value.dtype is DType.f32:
+        return value.data
+    require(value.dtype is DType.s8 and value.quant is not None, f"weights of {value.dtype.name} are not supported")
+    assert value.quant is not None
+    require(value.quant.is_per_tensor, "weights with several scales are not supported")
+    return (value.data.astype(np.float32) - np.float32(value.quant.zero_point[0])) * value.quant.scale[0]
+
+
+def _stacked(gates: Sequence[Value | None], hidden: int) -> np.ndarray:
+    """The gates one behind the other; zeros for the missing one."""
+    shape = next(value.type.static_shape for value in gates if value is not None)
+    require(shape[0] == hidden, "the weights differ in size")
+    return np.concatenate([np.zeros(shape, np.float32) if value is None else _real(value) for value in gates])
+
+
+def _peepholes(node: TfliteNode, hidden: int) -> Value | None:
+    i, f, o = (node.optional(place) for place in _PEEPHOLES)
+    if f is None and o is None:
+        return None
+    require(all(value is None or value.is_constant for value in (i, f, o)), "the peepholes must be constant")
+    parts = [np.zeros(hidden, np.float32) if value is None else _real(value) for value in (i, o, f)]
+    return node.const(np.concatenate(parts)[None], suffix="peepholes")
+
+
+# int8 with int16 cells
+
+
+def _scale(quant: Quant | None, what: str) -> np.float32:
+    require(quant is not None and quant.is_per_tensor, f"{what} has no scale")
+    assert quant is not None
+    return np.float32(quant.scale[0])
+
+
+def _zero(value: Value) -> int:
+    assert value.quant is not None
+    return int(value.quant.zero_point[0])
+
+
+def _integer(node: TfliteNode, x: Value, layout: int, cell_clip: float, activation: int) -> Value:
+    require(activation == 4, f"activation number {activation} is not supported in int8")
+    require(not any(node.has(place) for place in _PEEPHOLES), "peepholes are not supported in int8")
+    weights = _weights(node)
+    require(not weights.is_coupled, "coupled gates are not supported in int8")
+    h, c = node.variable(_HIDDEN), node.variable(_CELL)
+    require(h.dtype is DType.s8 and c.dtype is DType.s16, "the states must be int8 and int16")
+    x_scale, h_scale = _scale(x.quant, "the input"), _scale(h.quant, "the state")
+    c_scale = _scale(c.quant, "the cell")
+    exponent = round(math.log2(float(c_scale)))
+    require(float(c_scale) == 2.0**exponent and -15 <= exponent <= -9, "the scale of the cell is no power of two")
+    hidden_quant = node.intermediate_quant(4)
+    y_scale = np.float32(np.float32(2.0**-15) / _scale(hidden_quant, "the hidden state") * np.float32(2.0**-15))
+    assert hidden_quant is not None
+    y_mult, y_shift = quantize_multiplier(float(y_scale))
+    attrs: dict[str, object] = {
+        "layout": layout,
+        **_multipliers("x", weights.x, x_scale),
+        **_multipliers("h", weights.h, h_scale),
+        "y_mult": y_mult,
+        "y_shift": y_shift,
+        "y_zero": int(hidden_quant.zero_point[0]),
+        "cell_exponent": exponent,
+        "cell_clip": int(min(np.float32(cell_clip) / c_scale, 32767)) if cell_clip > 0 else 0,
+    }
+    biases = np.stack([_bias(weights.x, weights.bias, _zero(x)), _bias(weights.h, None, _zero(h))])
+    inputs = [
+        x,
+        node.const(_integers(weights.x), suffix="weights"),
+        node.const(_integers(weights.h), suffix="recurrent"),
+        node.const(biases.astype(np.int32), suffix="biases"),
+        h,
+        c,
+    ]
+    y, next_h, next_c = node.add_all("quantized_lstm", inputs, attrs, quants=[node.output_quant(), h.quant, c.quant])
+    node.assign(_HIDDEN, next_h)
+    node.assign(_CELL, next_c)
+    return y
+
+
+def _integers(gates: Sequence[Value | None]) -> np.ndarray:
+    arrays = [value.data for value in gates if value is not None and value.data is not None]
+    require(all(array.dtype == np.int8 for array in arrays), "the weights must be int8")
+    return np.concatenate(arrays)
+
+
+def _multipliers(name: str, gates: Sequence[Value | None], scale: np.float32) -> dict[str, tuple[int, ...]]:
+    """Attributes that bring the sums of each gate to Q3.12; the factors are float32, as in LiteRT."""
+    pairs = []
+    for value in gates:
+        assert value is not None
+        factor = np.float32(_scale(value.quant, "a weight") * scale / _GATE_SCALE)
+        require(
+            value.quant is not None and not value.quant.zero_point.any(), "weights with a zero point are not supported"
+        )
+        pairs.append(quantize_multiplier(float(factor)))
+    return {f"{name}_mults": tuple(mult for mult, _ in pairs), f"{name}_shifts": tuple(shift for _, shift in pairs)}
+
+
+def _bias(gates: Sequence[Value | None], biases: Sequence[Value | None] | None, zero: int) -> np.ndarray:
+    """What is added to the sums of products with numbers that still hold their zero point."""
+    total = -zero * _integers(gates).astype(np.int64).sum(axis=1)
+    if biases is not None:
+        total = total + np.concatenate([value.data for value in biases if value is not None and value.data is not None])
+    return np.asarray(total)
+
+
+ROWS: Mapping[str, Row] = {"UNIDIRECTIONAL_SEQUENCE_LSTM": unidirectional_lstm}

@@ -1,0 +1,175 @@
+"""UNIDIRECTIONAL_SEQUENCE_LSTM against LiteRT, run after run: its states live on. Also what stands beside it in
+tflite_numeric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from litert_rung import assert_close, compare, converted, interpreter, run_interpreter
+from tflite_builder import TfliteBuilder
+
+import microlith
+from microlith import modelfile
+from microlith.converter.frontends.tflite import import_tflite
+from microlith.errors import UnsupportedError
+
+HIDDEN, SIZE = 6, 5
+OPTIONS = "UnidirectionalSequenceLSTMOptions"
+
+
+def lstm(
+    b: TfliteBuilder,
+    tensors: dict[int, int],
+    shape: Sequence[int],
+    *,
+    batch: int,
+    state: dict[str, Any],
+    cell: dict[str, Any],
+    intermediates: Sequence[int] = (),
+    **options: Any,
+) -> None:
+    """Adds the operator; ``tensors`` are its inputs by place, without the states."""
+    places = {
+        **tensors,
+        18: b.variable((batch, HIDDEN), **state),
+        19: b.variable((batch, HIDDEN), **cell),
+    }
+    output = b.output((*shape[:2], HIDDEN), **state)
+    b.operator(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        [places.get(place, -1) for place in range(24)],
+        [output],
+        OPTIONS,
+        **{"FusedActivationFunction": 4, **options},
+    )
+    b.operators[-1].intermediates = intermediates
+
+
+def float_model(
+    rng: np.random.Generator,
+    shape: Sequence[int],
+    batch: int,
+    *,
+    peepholes: bool = False,
+    coupled: bool = False,
+    **options: Any,
+) -> bytes:
+    b = TfliteBuilder()
+    tensors = {0: b.input(shape)}
+    kept = [gate for gate in range(4) if not (coupled and gate == 0)]
+    for first, columns in ((1, SIZE), (5, HIDDEN)):
+        for gate in kept:
+            tensors[first + gate] = b.constant(rng.uniform(-0.6, 0.6, (HIDDEN, columns)).astype(np.float32))
+    for gate in kept:
+        tensors[12 + gate] = b.constant(rng.uniform(-0.6, 0.6, HIDDEN).astype(np.float32))
+    for place in (9, 10, 11) if peepholes else ():
+        if not (coupled and place == 9):
+            tensors[place] = b.constant(rng.uniform(-0.6, 0.6, HIDDEN).astype(np.float32))
+    lstm(b, tensors, shape, batch=batch, state={}, cell={}, **options)
+    return b.build()
+
+
+def integer_model(rng: np.random.Generator, shape: Sequence[int], batch: int, *, zero: int, exponent: int) -> bytes:
+    b = TfliteBuilder()
+    tensors = {0: b.input(shape, "int8", scale=0.02, zero_point=11)}
+    for first, columns, scale in ((1, SIZE, 0.011), (5, HIDDEN, 0.009)):
+        for gate in range(4):
+            weights = rng.integers(-127, 128, (HIDDEN, columns)).astype(np.int8)
+            tensors[first + gate] = b.constant(weights, scale=scale * (1 + 0.3 * gate))
+    for gate in range(4):
+        bias = rng.integers(-3000, 3000, HIDDEN).astype(np.int32)
+        tensors[12 + gate] = b.constant(bias, scale=0.02 * 0.011 * (1 + 0.3 * gate))
+    hidden: dict[str, Any] = {"dtype": "int8", "scale": 0.0077, "zero_point": zero}
+    cell: dict[str, Any] = {"dtype": "int16", "scale": 2.0**exponent}
+    between = [b.tensor((0,)) for _ in range(4)] + [b.tensor((0,), **hidden)]
+    lstm(b, tensors, shape, batch=batch, state=hidden, cell=cell, intermediates=between, CellClip=6.0)
+    return b.build()
+
+
+def compare_runs(data: bytes, folder: Path, feeds: Sequence[np.ndarray], tolerance: float = 1e-5) -> None:
+    """Several runs of one session, then again after a reset."""
+    engine = interpreter(data)
+    graph = converted(data)
+    modelfile.save(graph, folder / "test.lith")
+    model = microlith.load(folder / "test.lith")
+    for round_trip in range(2):
+        if round_trip:
+            engine.reset_all_variables()
+            model.reset()
+        for index, feed in enumerate(feeds):
+            (expected,) = run_interpreter(engine, [feed])
+            result = model.run({graph.inputs[0].name: feed})[graph.outputs[0].name]
+            assert_close(result, expected, f"run {index}, round {round_trip}", tolerance)
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+@pytest.mark.parametrize("variant", ["plain", "peepholes", "coupled", "both", "relu", "clipped"])
+def test_float(variant: str, time_major: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    shape, batch = ((4, 2, SIZE), 2) if time_major else ((2, 4, SIZE), 2)
+    options: dict[str, Any] = {"relu": {"FusedActivationFunction": 1}, "clipped": {"CellClip": 0.3}}.get(variant, {})
+    both = variant == "both"
+    data = float_model(
+        rng,
+        shape,
+        batch,
+        peepholes=both or variant == "peepholes",
+        coupled=both or variant == "coupled",
+        TimeMajor=time_major,
+        **options,
+    )
+    compare_runs(data, tmp_path, [rng.normal(size=shape).astype(np.float32) for _ in range(3)])
+
+
+@pytest.mark.parametrize("zero", [0, -4, 100])
+@pytest.mark.parametrize("exponent", [-12, -11, -15, -9])
+def test_int8(zero: int, exponent: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    shape = (1, 7, SIZE)
+    feeds = [rng.integers(-128, 128, shape).astype(np.int8) for _ in range(4)]
+    compare_runs(integer_model(rng, shape, 1, zero=zero, exponent=exponent), tmp_path, feeds)
+
+
+def test_layer_normalization_is_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    b = TfliteBuilder()
+    tensors = {0: b.input((1, 2, SIZE))}
+    for place in range(20, 24):
+        tensors[place] = b.constant(rng.normal(size=HIDDEN).astype(np.float32))
+    lstm(b, tensors, (1, 2, SIZE), batch=1, state={}, cell={})
+    with pytest.raises(UnsupportedError, match="layer normalization"):
+        import_tflite(b.build())
+
+
+@pytest.mark.parametrize("radius", [0, 2, 9])
+def test_local_response_normalization(radius: int, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    x, y = b.input((1, 3, 4, 7)), b.output((1, 3, 4, 7))
+    options = {"Radius": radius, "Bias": 1.5, "Alpha": 0.3, "Beta": 0.75}
+    b.operator("LOCAL_RESPONSE_NORMALIZATION", [x], [y], "LocalResponseNormalizationOptions", **options)
+    compare(b.build(), tmp_path, np.random.default_rng(8))
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
+def test_cumsum(exclusive: bool, dtype: str, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    x, axis, y = b.input((2, 5, 3), dtype), b.constant(np.array(-2, np.int32)), b.output((2, 5, 3), dtype)
+    b.operator("CUMSUM", [x, axis], [y], "CumsumOptions", Exclusive=exclusive, Reverse=exclusive)
+    compare(b.build(), tmp_path, np.random.default_rng(9))
+
+
+@pytest.mark.parametrize("name", ["BITWISE_XOR", "RIGHT_SHIFT"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32"])
+def test_bits(name: str, dtype: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(10)
+    info = np.iinfo(dtype)
+    b = TfliteBuilder()
+    operands = [b.input((3, 4), dtype), b.input((3, 4), dtype)]
+    b.operator(name, operands, [b.output((3, 4), dtype)])
+    a = rng.integers(info.min, info.max, (3, 4)).astype(dtype)
+    compare(b.build(), tmp_path, rng, arrays=[a, rng.integers(0, 8, (3, 4)).astype(dtype)])
