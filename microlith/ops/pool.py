@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, TensorType
 from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
@@ -28,6 +29,9 @@ _ATTRS: dict[str, Any] = {
     "q_max": 127,
     "x_zero": 0,
     "halves_up": 0,
+    "y_zero": 0,
+    "scale": 1.0,
+    "rounding": 0,
 }
 
 
@@ -107,6 +111,11 @@ def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     count = np.maximum(inside, 1)
     if not integer:
         return [_clamp(total / count, attrs, x.dtype)]
+    if attrs["rounding"] == numerics.FLOAT_EVEN:
+        centred = np.where(inside > 0, total - inside * attrs["x_zero"], 0)
+        real = centred.astype(np.float32) * np.float32(attrs["scale"]) / count.astype(np.float32)
+        rounded = np.rint(real.astype(np.float64)).astype(np.int64) + attrs["y_zero"]
+        return [_clamp(rounded, attrs, x.dtype)]
     half = count // 2
     if attrs["halves_up"]:
         mean = (total + half) // count
@@ -133,8 +142,12 @@ def _samples(average: bool) -> Callable[[np.random.Generator], Sample]:
             attrs["extra_bottom"] = 0
         if rng.integers(2):
             return Sample([sampling.floats(rng, shape)], {**attrs, **sampling.clamp(rng)})
-        integer = {"x_zero": sampling.zero_point(rng), "halves_up": int(rng.integers(2))} if average else {}
-        return Sample([sampling.integers(rng, shape)], {**attrs, **integer, **sampling.integer_clamp(rng)})
+        dtype = np.int16 if rng.integers(3) == 0 else np.int8
+        if average:
+            attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng)}
+            attrs |= {"halves_up": int(rng.integers(2)), "rounding": sampling.rounding(rng)}
+            attrs["scale"] = float(np.float32(2.0 ** rng.uniform(-1, 1))) if rng.integers(2) else 1.0
+        return Sample([sampling.integers(rng, shape, dtype)], {**attrs, **sampling.integer_clamp(rng, dtype)})
 
     return draw
 

@@ -145,6 +145,9 @@ def materialize_pool(node: Node, contract: str) -> Materialized:
     """For pooling, whose result has the quantization of x (scales as near as LiteRT wants them)."""
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
+    if contract == "float-even" and node.op == "avg_pool2d":
+        attrs = {"x_zero": x_zero, "y_zero": y_zero, "scale": float(x_scale / y_scale)}
+        return {**attrs, "rounding": numerics.FLOAT_EVEN, **output_range(node, contract)}, {}
     if abs(float(x_scale) - float(y_scale)) > 1e-6 or x_zero != y_zero:
         fail(node, f"'{node.output.name}' must be quantized as '{node.input(0).name}' is")
     return {"x_zero": x_zero, **output_range(node, contract)}, {}
@@ -227,7 +230,10 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
     scale = np.float32(-x_scale) * np.float32(node.attrs["beta"])
     distance = np.arange(255, -1, -1, dtype=np.float32)
     table = np.exp((scale * distance).astype(np.float64)).astype(np.float32)
-    return {}, {1: table}
+    if contract != "float-even":
+        return {}, {1: table}
+    y_scale, y_zero = tensor_quant(node, node.output)
+    return {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.FLOAT_EVEN}, {1: table}
 
 
 def materialize_mean(node: Node, contract: str) -> Materialized:

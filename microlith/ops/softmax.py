@@ -46,6 +46,10 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
     total = np.zeros(exponentials32.shape[:-1], np.float32)
     for index in range(exponentials32.shape[-1]):
         total = total + exponentials32[..., index]
+    if attrs["rounding"] == numerics.FLOAT_EVEN:
+        real = exponentials32 * (np.float32(1.0) / total)[..., None]
+        even = numerics.quantize_array(real, attrs["y_scale"], attrs["y_zero"], np.int8, numerics.FLOAT_EVEN)
+        return [np.ascontiguousarray(np.moveaxis(even, -1, axis))]
     inverse = np.float32(1.0) / (total * np.float32(SOFTMAX_SCALE))
     rounded = numerics.round_half_away(exponentials32 * inverse[..., None])
     y = np.clip(rounded + SOFTMAX_ZERO, -128, 127).astype(np.int8)
@@ -71,7 +75,9 @@ def _sample_softmax(rng: np.random.Generator) -> Sample:
     if rng.integers(2):
         scale = np.float32(2.0 ** rng.uniform(-8, 0))
         table = np.exp(-scale * np.arange(255, -1, -1, dtype=np.float64)).astype(np.float32)
-        return Sample([sampling.integers(rng, shape), table], {"axis": axis})
+        attrs: dict[str, Any] = {"axis": axis, "y_scale": float(np.float32(2.0 ** rng.uniform(-10, -6)))}
+        attrs |= {"y_zero": sampling.zero_point(rng), "rounding": sampling.rounding(rng)}
+        return Sample([sampling.integers(rng, shape), table], attrs)
     beta = 1.0 if rng.integers(2) else float(np.float32(rng.uniform(0.5, 2.0)))
     return Sample([sampling.floats(rng, shape, -10.0, 10.0)], {"axis": axis, "beta": beta})
 
@@ -88,7 +94,7 @@ register(
         infer=_infer,
         reference=_reference_softmax,
         samples=_sample_softmax,
-        attrs={"axis": 0, "beta": 1.0},
+        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0},
         quant=QuantRule("fixed", fixed=(SOFTMAX_SCALE, SOFTMAX_ZERO), materialize=materialize_softmax),
         tolerance=Tolerance(2e-6, 1e-7),
         doc="exp(beta * x) divided by its sum along axis.",
@@ -99,7 +105,7 @@ register(
         infer=_infer,
         reference=_reference_log_softmax,
         samples=_sample_log_softmax,
-        attrs={"axis": 0, "beta": 1.0},
+        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0},
         tolerance=Tolerance(2e-6, 2e-6),
         doc="The logarithm of softmax.",
     ),

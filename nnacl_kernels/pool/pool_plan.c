@@ -6,8 +6,8 @@ static const char *pool_resize(void *params, const nnacl_tensor *in, int32_t n_i
     nnacl_pool2d_params *p = params;
     NNACL_REQUIRE(n_in == 1 && n_out == 1, "expected one input and one output");
     const nnacl_tensor *x = &in[0];
-    NNACL_REQUIRE(x->rank == 4 && (x->dtype == NNACL_F32 || x->dtype == NNACL_S8),
-                  "x must be f32 or s8 [batch, height, width, channels]");
+    NNACL_REQUIRE(x->rank == 4 && (x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16),
+                  "x must be f32, s8 or s16 [batch, height, width, channels]");
     NNACL_REQUIRE(nnacl_plan_count(x) >= 0, "x has too many elements");
     NNACL_REQUIRE(p->kernel_h >= 0 && p->kernel_w >= 0, "a kernel size is negative");
     NNACL_REQUIRE(p->extra_bottom >= 0 && p->extra_right >= 0, "an extra padding is negative");
@@ -29,17 +29,21 @@ static const char *pool_resize(void *params, const nnacl_tensor *in, int32_t n_i
         return message;
     }
     NNACL_REQUIRE(p->pad_bottom >= 0 && p->pad_right >= 0, "a padding is negative");
-    /* The sum of one window of s8 fits in 32 bits. */
-    NNACL_REQUIRE((int64_t)kernel_h * kernel_w < 1 << 23, "the kernel is too large");
+    /* The sum of one window of integers fits in 32 bits. */
+    NNACL_REQUIRE((int64_t)kernel_h * kernel_w < (x->dtype == NNACL_S16 ? 1 << 14 : 1 << 23),
+                  "the kernel is too large");
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->channels};
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
     if (x->dtype == NNACL_F32) {
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
         return NULL;
     }
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8), "a zero point is outside -128 .. 127");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, x->dtype) && nnacl_plan_zero_ok(p->y_zero, x->dtype),
+                  "a zero point is outside the range of its tensor");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, x->dtype), "q_min .. q_max is not a range within that of y");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
+    NNACL_REQUIRE(p->rounding != NNACL_ROUND_FLOAT_EVEN || (p->scale > 0.0f && p->scale <= 3.4e38f),
+                  "scale must be positive and finite");
     return NULL;
 }
 

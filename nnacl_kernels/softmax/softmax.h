@@ -1,7 +1,8 @@
 /* softmax and log_softmax over one axis. f32: of beta * x, the maximum subtracted first. s8 softmax: inputs 0 x, 1
  * table f32 [256] with table[i] = exp(x_scale * beta * (i - 255)); y = clamp(round_half_away(table[255 + x - max] / sum
  * * 256) - 128) (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel:
- * the sum in the order of the elements, then the factor 1 / (sum / 256), then the products.
+ * the sum in the order of the elements, then the factor 1 / (sum / 256), then the products. Under float-even y has the
+ * scale y_scale and zero point y_zero: y = clamp(round_half_even(table[255 + x - max] * (1 / sum) / y_scale) + y_zero).
  */
 #ifndef NNACL_SOFTMAX_H
 #define NNACL_SOFTMAX_H
@@ -16,6 +17,9 @@ typedef struct nnacl_softmax_params {
     /* attributes */
     int32_t axis; /* 0 .. rank - 1 */
     float beta;   /* f32: exp(beta * x) */
+    float y_scale;
+    int32_t y_zero;
+    int32_t rounding;
     /* shapes, derived */
     int32_t outer, depth, inner;
 } nnacl_softmax_params;

@@ -17,6 +17,10 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
                   "the table must be f32 [256] for s8 and absent for f32");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
     NNACL_REQUIRE(p->beta >= 0.0f && p->beta <= 3.4e38f, "beta is negative or not finite");
+    NNACL_REQUIRE(p->rounding != NNACL_ROUND_FLOAT_EVEN || (p->y_scale > 0.0f && p->y_scale <= 3.4e38f),
+                  "y_scale must be positive and finite");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                  "unknown rounding contract, or y_zero outside -128 .. 127");
     p->outer = p->inner = 1;
     p->depth = x->dims[p->axis];
     for (int32_t i = 0; i < x->rank; i++) {

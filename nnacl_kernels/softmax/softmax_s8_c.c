@@ -20,6 +20,14 @@ void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *co
         for (int32_t j = 0; j < p->depth; j++) {
             sum += table[x[j * step] - max];
         }
+        if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+            const float factor = 1.0f / sum;
+            for (int32_t j = 0; j < p->depth; j++) {
+                const float scaled = table[x[j * step] - max] * factor / p->y_scale;
+                y[j * step] = (int8_t)(nnacl_round_even(scaled, -128 - p->y_zero, 127 - p->y_zero) + p->y_zero);
+            }
+            continue;
+        }
         const float factor = 1.0f / (sum * 0.00390625f);
         for (int32_t j = 0; j < p->depth; j++) {
             y[j * step] = (int8_t)(nnacl_round_away(table[x[j * step] - max] * factor, 0, 255) - 128);

@@ -25,7 +25,15 @@ static void draw(check_case *c) {
     p->count_include_pad = check_int(c, 0, 1);
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
+    if (c->dtype == NNACL_S16 && check_chance(c, 70)) {
+        p->q_min = INT16_MIN;
+        p->q_max = INT16_MAX;
+    }
     p->x_zero = check_zero(c);
+    p->y_zero = check_zero(c);
+    p->halves_up = check_int(c, 0, 1);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->scale = check_chance(c, 50) ? 1.0f : check_float(c, 0.3f, 2.0f);
     check_input(c, c->dtype, 4, dims);
     if (c->dtype == NNACL_F32 && check_chance(c, 10)) {
         check_strew(c, 0);

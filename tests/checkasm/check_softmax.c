@@ -10,6 +10,9 @@ static void draw(check_case *c) {
     check_input(c, c->dtype, rank, dims);
     p->axis = check_chance(c, 60) ? rank - 1 : check_int(c, 0, rank - 1);
     p->beta = check_chance(c, 60) ? 1.0f : check_float(c, 0.1f, 2.0f);
+    p->y_scale = check_chance(c, 50) ? 0.00390625f : check_float(c, 0.001f, 0.01f);
+    p->y_zero = check_zero(c);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
     if (c->dtype == NNACL_S8) {
         const float scale = check_float(c, 0.001f, 0.3f);
         float *table = check_vector(c, NNACL_F32, 256);

@@ -1,0 +1,3 @@
+#include "pool/avg_pool_integer.h"
+
+NNACL_AVG_POOL_KERNEL(nnacl_avg_pool2d_s16_c, int16_t, INT16_MIN)
