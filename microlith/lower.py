@@ -35,7 +35,8 @@ class ProgramTensor:
 
 @dataclass(frozen=True)
 class Call:
-    """One kernel call. Inputs and outputs are indices of tensors; ``packed`` replaces constant inputs by position.
+    """One kernel call. Inputs and outputs are indices of tensors; ``packed`` replaces constant inputs by position. An
+    input that the kernel does not read is None.
 
     ``elided``: the output is a view of memory that already holds it, so no code runs.
     """
@@ -182,6 +183,11 @@ def _choose_kernels(binding: Binding, isa: Sequence[str], runnable: bool) -> lis
     return chosen
 
 
+def _is_elsewhere(kernel: catalogue.Kernel, params: bytes, index: int) -> bool:
+    """Whether a kernel does not read an input because another holds what it says."""
+    return catalogue.packed_size(kernel, params, index) == catalogue.PACKED_ELSEWHERE
+
+
 def _call(
     item: BoundNode,
     kernel: catalogue.Kernel,
@@ -197,7 +203,10 @@ def _call(
     for index, array in enumerate(arrays):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
             packed[index] = data
-    inputs = tuple(None if value is None else index_of[value] for value in node.inputs)
+    inputs = tuple(
+        None if value is None or _is_elsewhere(kernel, item.params, index) else index_of[value]
+        for index, value in enumerate(node.inputs)
+    )
     outputs = tuple(index_of[value] for value in node.outputs)
     first = None if not inputs or inputs[0] is None else tensors[inputs[0]].offset
     is_view = catalogue.ops()[node.op].alias == catalogue.ALIAS_VIEW

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ ROOT = Path(__file__).parent
 
 ANY_DTYPE = 255
 ALIAS_NONE, ALIAS_IN_PLACE, ALIAS_VIEW = 0, 1, 2
+PACKED_ELSEWHERE = 2 ** (8 * struct.calcsize("P")) - 1
 MEMORY_ARENA, MEMORY_CONSTANT, MEMORY_VARIABLE = 0, 1, 2
 
 
@@ -373,7 +375,8 @@ def macs(op: str, params: bytes) -> int:
 
 
 def packed_size(kernel: Kernel, params: bytes, index: int) -> int:
-    """Bytes of input ``index`` in the layout that the kernel wants; 0: it wants it as it is.
+    """Bytes of input ``index`` in the layout that the kernel wants; 0: it wants it as it is; PACKED_ELSEWHERE: not at
+    all, because what it says is packed into another input.
 
     Only a constant can be packed: a kernel that packs an input which is not constant cannot serve.
     """
@@ -383,11 +386,11 @@ def packed_size(kernel: Kernel, params: bytes, index: int) -> int:
 
 
 def pack(kernel: Kernel, params: bytes, index: int, inputs: Sequence[np.ndarray | None]) -> bytes | None:
-    """Constant input ``index`` in the layout that the kernel wants; None when it wants it as it is."""
+    """Constant input ``index`` in the layout that the kernel wants; None when it wants it as it is, or not at all."""
     ffi, _ = _library()
     op = ops()[kernel.op].pointer
     size = packed_size(kernel, params, index)
-    if not size:
+    if size in (0, PACKED_ELSEWHERE):
         return None
     blob = _blob(params)
     packed = ffi.new("char[]", size)

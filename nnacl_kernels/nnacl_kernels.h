@@ -24,6 +24,9 @@ extern "C" {
 #define NNACL_NEEDS_DATA nnacl_needs_data
 extern const char nnacl_needs_data[];
 
+/* From packed_size(): the kernel does not read this constant, because pack() puts what it says into another input. */
+#define NNACL_PACKED_ELSEWHERE SIZE_MAX
+
 typedef struct nnacl_kernel nnacl_kernel;
 
 /* The plan half of an op: portable, answers for any target. Functions that may be NULL say so. */
@@ -46,8 +49,9 @@ typedef struct nnacl_op {
     /* Bytes of scratch memory that one part of the work needs. NULL: none. */
     size_t (*workspace)(const void *params, const nnacl_kernel *kernel);
 
-    /* Bytes of constant input `index` in the layout that `kernel` wants; 0: as it is. NULL: no input is packed. A
-     * kernel that wants an input packed which is not constant cannot serve: look for another. */
+    /* Bytes of constant input `index` in the layout that `kernel` wants; 0: as it is;
+     * NNACL_PACKED_ELSEWHERE: not at all. NULL: no input is packed. A kernel for which this is not 0 for an input that
+     * is not constant cannot serve: look for another. */
     size_t (*packed_size)(const void *params, const nnacl_kernel *kernel, int32_t index);
 
     /* Writes packed_size() bytes to `packed`. `in` holds all inputs; those that are not constant are NULL. */

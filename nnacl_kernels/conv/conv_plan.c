@@ -2,6 +2,7 @@
 
 #include "common/panels.h"
 #include "common/plan_check.h"
+#include "conv/conv_pack.h"
 #include "nnacl_kernels.h"
 
 /* The shapes, once out_c, kernel_h and kernel_w are known. */
@@ -145,6 +146,9 @@ static size_t window_size(const nnacl_conv2d_params *p) {
 
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        return nnacl_conv2d_dsp_workspace(p);
+    }
     if (kernel->isa != NNACL_ISA_AVX2) {
         return 0;
     }
@@ -154,6 +158,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
 
 static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        return index > 0 ? nnacl_conv2d_dsp_packed_size(p, index) : 0;
+    }
     if (kernel->isa != NNACL_ISA_AVX2 || index != 1) {
         return 0;
     }
@@ -166,6 +173,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
                         void *packed) {
     const nnacl_conv2d_params *p = params;
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    if (kernel->isa == NNACL_ISA_DSP) {
+        nnacl_conv2d_dsp_pack(p, in, packed);
+        return;
+    }
     for (int32_t group = 0; group < p->groups; group++) {
         const ptrdiff_t first = (ptrdiff_t)group * columns * depth;
         if (kernel->dtype == NNACL_F32) {

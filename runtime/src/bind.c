@@ -192,7 +192,8 @@ static size_t packed_size(const lith_binding *binding, int32_t index, int32_t in
     if (node->op->packed_size == NULL || node->op->pack == NULL || !constant) {
         return 0;
     }
-    return node->op->packed_size(binding->steps[index].params, binding->steps[index].kernel, input);
+    const size_t size = node->op->packed_size(binding->steps[index].params, binding->steps[index].kernel, input);
+    return size == NNACL_PACKED_ELSEWHERE ? 0 : size;
 }
 
 static bool pack_input(lith_binding *binding, int32_t index, lith_packed *packed, const lith_allocator *allocator) {

@@ -1,10 +1,12 @@
 #include "checkasm.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "host.h"
 #include "run_case.h"
 
 #define MAX_ROWS 4096
@@ -86,12 +88,12 @@ static bool check_pair(const check_op *check, int32_t dtype, const settings *s, 
             continue;
         }
         char where[160];
-        snprintf(where, sizeof where, "again with: checkasm --op %s --seed %llu --case %d", check->op,
+        snprintf(where, sizeof where, "again with: checkasm --op %s --seed %llu --case %" PRId32, check->op,
                  (unsigned long long)s->seed, index);
         check_case c;
         draw(&c, check, dtype, s, index, false);
         fine = run_case(&c, &plain, results, where);
-        for (int32_t i = 0; i < 4 && fine; i++) {
+        for (int32_t i = 0; i < 4 && fine && host_recovers; i++) {
             fine = run_spoilt(&c, &plain, results, where);
         }
         case_free(&c);
@@ -168,9 +170,9 @@ static bool summarize(const settings *s, const row_result *results) {
             complete = false;
         }
     }
-    printf("checkasm: %d kernels visited, %d failed", visited, failed);
+    printf("checkasm: %" PRId32 " kernels visited, %" PRId32 " failed", visited, failed);
     if (foreign) {
-        printf("; %d not run, because this build or machine does not have their instruction set", foreign);
+        printf("; %" PRId32 " not run, because this build or machine does not have their instruction set", foreign);
     }
     printf("\n");
     if (s->run.isa_mask & NNACL_ISA_C) {
@@ -253,7 +255,7 @@ int main(int argc, char **argv) {
     static row_result results[MAX_ROWS];
     const settings s = parse(argc, argv);
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-    run_catch_crashes();
+    host_start();
     printf("checkasm: seed %llu\n", (unsigned long long)s.seed);
     bool fine = true;
     const nnacl_kernel *row;

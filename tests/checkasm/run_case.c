@@ -1,63 +1,16 @@
-#define _POSIX_C_SOURCE 200809L
-
+#include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "guarded.h"
+#include "host.h"
 #include "run_case.h"
 
 #define SECONDS_PER_RUN 10
 /* After so many a row is not run again. */
 #define MAX_FAILURES_PER_ROW 3
-
-/* --- crashes --------------------------------------------------------------------------------------------------- */
-
-static sigjmp_buf after_crash;
-static volatile sig_atomic_t inside_kernel;
-
-static void on_signal(int number) {
-    if (inside_kernel) {
-        inside_kernel = 0;
-        siglongjmp(after_crash, number);
-    }
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-void run_catch_crashes(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action;
-        memset(&action, 0, sizeof action);
-        action.sa_handler = on_signal;
-        action.sa_flags = SA_NODEFER;
-        sigaction(numbers[i], &action, NULL);
-    }
-}
-
-static const char never_ends[] = "did not come to an end";
-
-static const char *crash_name(int number) {
-    switch (number) {
-    case SIGSEGV:
-    case SIGBUS:
-        return "touched memory that is not its own, or wrote to an input";
-    case SIGILL:
-        return "ran an instruction that this machine does not have";
-    case SIGFPE:
-        return "divided by zero";
-    case SIGALRM:
-        return never_ends;
-    default:
-        return "aborted";
-    }
-}
 
 /* --- one run ---------------------------------------------------------------------------------------------------- */
 
@@ -121,6 +74,9 @@ static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, con
             continue;
         }
         const size_t packed = c->constant[i] && op->packed_size ? op->packed_size(b->params.data, row, i) : 0;
+        if (packed == NNACL_PACKED_ELSEWHERE) {
+            continue;
+        }
         b->in[i] = guarded_alloc(packed ? packed : tensor_bytes(&c->in[i]), style->at_end);
         pointers[i] = b->in[i].data;
         if (packed) {
@@ -164,28 +120,35 @@ static void call(const nnacl_kernel *row, const buffers *b, bool in_place, int32
     row->run(&ctx, b->params.data, (const void *const *)(const void *)b->pointers.data, y);
 }
 
-/* Runs all parts, the last one first, so that none can lean on another. NULL, or what went wrong; the result goes to
- * `result`. */
+typedef struct run_job {
+    const nnacl_kernel *row;
+    const buffers *buffers;
+    const run_style *style;
+} run_job;
+
+/* All parts, the last one first, so that none can lean on another. */
+static void run_parts(const void *argument) {
+    const run_job *job = argument;
+    const run_style *style = job->style;
+    for (int32_t part = style->parts - 1; part >= 0; part--) {
+        if (job->buffers->workspace.data) {
+            memset(job->buffers->workspace.data, style->junk ^ part, job->buffers->workspace.size);
+        }
+        call(job->row, job->buffers, style->in_place, part, style->parts);
+    }
+}
+
+/* NULL, or what went wrong; the result goes to `result`. */
 static const char *execute(const check_case *c, const nnacl_kernel *row, const outputs *out, const run_style *style,
                            void *result) {
-    static buffers b; /* outlives a crash */
+    buffers b;
     set_up(&b, c, row, out, style);
-    const int crash = sigsetjmp(after_crash, 1);
-    if (crash) {
-        alarm(0);
+    const run_job job = {row, &b, style};
+    const char *message = host_run(run_parts, &job, style->seconds ? style->seconds : SECONDS_PER_RUN);
+    if (message) {
         tear_down(&b, c->n_in);
-        return crash_name(crash);
+        return message;
     }
-    inside_kernel = 1;
-    alarm(style->seconds ? style->seconds : SECONDS_PER_RUN);
-    for (int32_t part = style->parts - 1; part >= 0; part--) {
-        if (b.workspace.data) {
-            memset(b.workspace.data, style->junk ^ part, b.workspace.size);
-        }
-        call(row, &b, style->in_place, part, style->parts);
-    }
-    alarm(0);
-    inside_kernel = 0;
     bool intact = !b.workspace.data || guarded_intact(&b.workspace);
     for (int32_t i = 0; i < out->count; i++) {
         const guarded *y = style->in_place && i == 0 ? &b.in[0] : &b.out[i];
@@ -264,7 +227,7 @@ static uint64_t add_digest(uint64_t digest, const nnacl_tensor *out, const void 
 }
 
 static void report(const nnacl_kernel *row, const run_style *style, const char *where, const char *what) {
-    fprintf(stderr, "FAIL %s (%s, %d part%s): %s\n     %s\n", row->symbol, style->name, style->parts,
+    fprintf(stderr, "FAIL %s (%s, %" PRId32 " part%s): %s\n     %s\n", row->symbol, style->name, style->parts,
             style->parts == 1 ? "" : "s", what, where);
 }
 
@@ -278,12 +241,6 @@ static void report_difference(const nnacl_kernel *row, const run_style *style, c
 
 /* --- benchmark --------------------------------------------------------------------------------------------------- */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 /* Nanoseconds of one run: the best of several rounds. */
 static double measure(const check_case *c, const nnacl_kernel *row, const outputs *out) {
     const run_style style = {.parts = 1};
@@ -292,11 +249,11 @@ static double measure(const check_case *c, const nnacl_kernel *row, const output
     double best = INFINITY;
     int32_t repeats = 1;
     for (int32_t round = 0; round < 8; round++) {
-        const double start = now();
+        const double start = host_now();
         for (int32_t i = 0; i < repeats; i++) {
             call(row, &b, false, 0, 1);
         }
-        const double each = (now() - start) / repeats;
+        const double each = (host_now() - start) / repeats;
         best = each < best ? each : best;
         repeats = each * repeats < 4e6 ? repeats * 4 : repeats;
     }
@@ -342,7 +299,7 @@ static void plan_foreign(const check_case *c, const nnacl_kernel *row) {
     }
     for (int32_t i = 0; i < c->n_in && c->op->packed_size; i++) {
         const size_t size = c->constant[i] ? c->op->packed_size(c->params.bytes, row, i) : 0;
-        if (size > 0) {
+        if (size > 0 && size != NNACL_PACKED_ELSEWHERE) {
             guarded block = guarded_alloc(size, true);
             c->op->pack(c->params.bytes, row, i, plain, block.data);
             guarded_free(&block);
@@ -366,7 +323,7 @@ static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_ke
     };
     for (int32_t s = 0; s < (may_alias ? 3 : 2); s++) {
         const char *message = execute(c, row, out, &styles[s], result);
-        if (message && loose && message == never_ends) {
+        if (message && loose && message == host_never_ends) {
             return true;
         }
         if (message) {
@@ -404,7 +361,7 @@ static bool run_rows(const check_case *c, const run_options *options, row_result
     void *result = malloc(output_offset(out, out->count) + 1);
     const run_style plain = {1, true, false, 0xff, "reference", spoilt ? 1 : 0};
     const char *message = expected && result ? execute(c, reference, out, &plain, expected) : "no memory";
-    if (message && !(spoilt && message == never_ends)) {
+    if (message && !(spoilt && message == host_never_ends)) {
         report(reference, &plain, where, message);
         results[row_index(reference)].failures++;
     }

@@ -17,9 +17,6 @@ typedef struct row_result {
     uint64_t digest;    /* of its results, where it was the reference; the same on every machine */
 } row_result;
 
-/* Installs the handlers that turn a crash inside a kernel into a failure with its name. */
-void run_catch_crashes(void);
-
 /* Runs the case on every row of its op and type, compares, and counts in results[row index]. `where` names the case in
  * messages. Returns false when something failed that belongs to no row: the plan half refused the case. */
 bool run_case(const check_case *c, const run_options *options, row_result *results, const char *where);

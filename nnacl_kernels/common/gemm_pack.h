@@ -1,0 +1,53 @@
+/* Packs weights for common/gemm_s8_dsp.h. Portable: the plan half packs for any target. */
+#ifndef NNACL_GEMM_PACK_H
+#define NNACL_GEMM_PACK_H
+
+#include <string.h>
+
+#include "common/requant_line.h"
+#include "common/runs.h"
+
+/* The first word of the packed weights is the shift of the lines; with 0 there are none, and the ends of the pairs hold
+ * what the exact requantization wants. Then the pairs follow; with an odd number of channels the last pair repeats the
+ * channel before the last. */
+static inline int32_t nnacl_gemm_pairs(int32_t channels) {
+    return channels / 2 + channels % 2;
+}
+
+static inline size_t nnacl_gemm_packed_size(int32_t channels, nnacl_runs runs) {
+    return sizeof(int32_t) + (size_t)nnacl_gemm_pairs(channels) * (24 + (size_t)nnacl_runs_units(runs) * 4);
+}
+
+static inline char *nnacl_put_s32(char *to, int32_t value) {
+    memcpy(to, &value, sizeof value);
+    return to + sizeof value;
+}
+
+/* Weights are [channels][runs]. At least two channels. */
+static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs runs, void *packed) {
+    const int32_t shift = nnacl_line_shift(layer);
+    char *to = nnacl_put_s32((char *)packed, shift);
+    for (int32_t pair = 0; pair < nnacl_gemm_pairs(layer->channels); pair++) {
+        const int32_t a = pair * 2 + 1 < layer->channels ? pair * 2 : layer->channels - 2;
+        nnacl_line lines[2];
+        nnacl_line_of_channel(layer, a, shift, &lines[0]);
+        nnacl_line_of_channel(layer, a + 1, shift, &lines[1]);
+        to = nnacl_put_s32(nnacl_put_s32(to, lines[0].start), lines[1].start);
+        for (int32_t run = 0; run < runs.count; run++) {
+            for (int32_t unit = 0; unit < nnacl_run_units(runs.length); unit++) {
+                int32_t elements[2];
+                nnacl_run_unit(runs.length, unit, elements);
+                for (int32_t i = 0; i < 4; i++) {
+                    const int32_t element = elements[i / 2];
+                    const int8_t *w = layer->weights + (a + i % 2) * layer->channel_step;
+                    *to++ = element < 0 ? 0 : (char)w[(ptrdiff_t)run * runs.length + element];
+                }
+            }
+        }
+        for (int32_t i = 0; i < 2; i++) {
+            to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,229 @@
+#include "common/gemm_s8_dsp.h"
+
+_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code below loads the fields in this order");
+
+/* clang-format off */
+#define FUNCTION(name)                                                                                                 \
+    ".syntax unified\n.thumb\n.section .text." name ",\"ax\",%progbits\n.balign 4\n"                                  \
+    ".global " name "\n.type " name ", %function\n.thumb_func\n" name ":\n"
+#define END(name) ".size " name ", . - " name "\n.text\n"
+
+/* One unit of two channels and four positions: 13 instructions of 4 bytes, 16 multiply-accumulates.
+ * r0 panel, r1 weights, r4-r7 the sums of a, r8-r11 those of b. */
+#define UNIT4                                                                                                          \
+    "ldr    r2, [r1], #4\n"                                                                                            \
+    "ldrd   r3, r12, [r0], #8\n"                                                                                       \
+    "sxtb16 lr, r2\n"                                                                                                  \
+    "sxtb16 r2, r2, ror #8\n"                                                                                          \
+    "smlad  r4, r3, lr, r4\n"                                                                                          \
+    "smlad  r8, r3, r2, r8\n"                                                                                          \
+    "smlad  r5, r12, lr, r5\n"                                                                                         \
+    "smlad  r9, r12, r2, r9\n"                                                                                         \
+    "ldrd   r3, r12, [r0], #8\n"                                                                                       \
+    "smlad  r6, r3, lr, r6\n"                                                                                          \
+    "smlad  r10, r3, r2, r10\n"                                                                                        \
+    "smlad  r7, r12, lr, r7\n"                                                                                         \
+    "smlad  r11, r12, r2, r11\n"
+
+/* The ends of the lines of two channels, and four positions written. */
+#define FINISH4                                                                                                        \
+    ".macro finish4 shift\n"                                                                                           \
+    "ldm    r1!, {r2, r3, r12, lr}\n" /* multiplier and offset of a, of b */                                           \
+    ".irp   sum, r4, r5, r6, r7\n"                                                                                     \
+    "smmla  \\sum, \\sum, r2, r3\n"                                                                                   \
+    ".endr\n"                                                                                                          \
+    ".irp   sum, r8, r9, r10, r11\n"                                                                                   \
+    "smmla  \\sum, \\sum, r12, lr\n"                                                                                  \
+    ".endr\n"                                                                                                          \
+    ".irp   sum, r4, r5, r6, r7, r8, r9, r10, r11\n"                                                                   \
+    "ssat   \\sum, #8, \\sum, asr #\\shift\n"                                                                         \
+    ".endr\n"                                                                                                          \
+    "ldr    r0, [sp, #20]\n"                                                                                           \
+    "ldrd   r2, r3, [sp, #24]\n"                                                                                       \
+    "strb   r4, [r0]\n"                                                                                                \
+    "strb   r5, [r0, r2]\n"                                                                                            \
+    "strb   r6, [r0, r2, lsl #1]\n"                                                                                    \
+    "strb   r7, [r0, r3]\n"                                                                                            \
+    "strb   r8, [r0, #1]!\n"                                                                                           \
+    "strb   r9, [r0, r2]\n"                                                                                            \
+    "strb   r10, [r0, r2, lsl #1]\n"                                                                                   \
+    "strb   r11, [r0, r3]\n"                                                                                           \
+    "adds   r0, #1\n"                                                                                                  \
+    "str    r0, [sp, #20]\n"                                                                                           \
+    "ldr    r2, [sp, #16]\n"                                                                                           \
+    "cmp    r1, r2\n"                                                                                                  \
+    "bne    1b\n"                                                                                                      \
+    "b      6f\n"                                                                                                      \
+    ".endm\n"
+
+/* The loop over the units is unrolled eight times and entered in the middle, so that it ends with the last unit.
+ * On the stack: 0 panel, 4 its end, 8 where the loop is entered, 12 what follows it, 16 end of the weights, 20 y,
+ * 24 stride, 28 stride * 3, 32 sums. */
+__asm__(FINISH4 FUNCTION("nnacl_gemm4_s8_dsp")
+    "push   {r4-r11, lr}\n"
+    "sub    sp, #36\n"
+    "ldm    r0, {r1-r8}\n" /* panel, units, weights, pairs, y, stride, shift, sums */
+    "add    r9, r1, r2, lsl #4\n"
+    "strd   r1, r9, [sp, #0]\n"
+    "subs   r9, r2, #1\n"
+    "and    r9, r9, #7\n"
+    "add    r9, r9, #1\n" /* units of the first round */
+    "adr    r10, 3f + 1\n"
+    "mov    r11, #52\n"
+    "mls    r10, r9, r11, r10\n"
+    "adr    r11, 4f + 1\n"
+    "cmp    r7, #1\n"
+    "it     eq\n"
+    "addeq  r11, r11, #(5f - 4f)\n"
+    "it     cc\n"
+    "addcc  r11, r11, #(7f - 4f)\n"
+    "strd   r10, r11, [sp, #8]\n"
+    "movs   r9, #24\n"
+    "add    r9, r9, r2, lsl #2\n"
+    "mla    r9, r9, r4, r3\n"
+    "strd   r9, r5, [sp, #16]\n"
+    "add    r9, r6, r6, lsl #1\n"
+    "strd   r6, r9, [sp, #24]\n"
+    "str    r8, [sp, #32]\n"
+    "mov    r1, r3\n"
+    "1:\n"
+    "ldrd   r4, r8, [r1], #8\n"
+    "mov    r5, r4\n"
+    "mov    r6, r4\n"
+    "mov    r7, r4\n"
+    "mov    r9, r8\n"
+    "mov    r10, r8\n"
+    "mov    r11, r8\n"
+    "ldr    r0, [sp, #0]\n"
+    "ldr    pc, [sp, #8]\n"
+    ".balign 4\n"
+    "2:\n"
+    ".rept 8\n" UNIT4 ".endr\n"
+    "3:\n"
+    "ldr    r2, [sp, #4]\n"
+    "cmp    r0, r2\n"
+    "bne    2b\n"
+    "ldr    pc, [sp, #12]\n"
+    ".balign 4\n"
+    "4:\n"
+    "finish4 4\n"
+    ".balign 4\n"
+    "5:\n"
+    "finish4 1\n"
+    ".balign 4\n"
+    "7:\n"
+    "ldr    r0, [sp, #32]\n"
+    "stm    r0, {r4-r11}\n"
+    "adds   r1, #16\n"
+    "6:\n"
+    "mov    r0, r1\n"
+    "add    sp, #36\n"
+    "pop    {r4-r11, pc}\n"
+    ".purgem finish4\n"
+    END("nnacl_gemm4_s8_dsp"));
+
+#define UNIT1(w, x)                                                                                                    \
+    "sxtb16 r12, " w "\n"                                                                                              \
+    "sxtb16 " w ", " w ", ror #8\n"                                                                                    \
+    "smlad  r10, " x ", r12, r10\n"                                                                                    \
+    "smlad  r11, " x ", " w ", r11\n"
+
+/* On the stack: 0 panel, 4 units / 4, 8 units % 4, 12 pairs, 16 y, 20 shift, 24 sums. */
+__asm__(FUNCTION("nnacl_gemm1_s8_dsp")
+    "push   {r4-r11, lr}\n"
+    "sub    sp, #28\n"
+    "ldm    r0, {r1-r8}\n" /* panel, units, weights, pairs, y, stride, shift, sums */
+    "lsrs   r9, r2, #2\n"
+    "and    r2, r2, #3\n"
+    "strd   r1, r9, [sp, #0]\n"
+    "strd   r2, r4, [sp, #8]\n"
+    "strd   r5, r7, [sp, #16]\n"
+    "str    r8, [sp, #24]\n"
+    "mov    r1, r3\n"
+    "1:\n"
+    "ldrd   r10, r11, [r1], #8\n"
+    "ldrd   r0, lr, [sp, #0]\n"
+    "cmp    lr, #0\n"
+    "beq    3f\n"
+    "2:\n"
+    "ldm    r1!, {r2-r5}\n"
+    "ldm    r0!, {r6-r9}\n"
+    UNIT1("r2", "r6") UNIT1("r3", "r7") UNIT1("r4", "r8") UNIT1("r5", "r9")
+    "subs   lr, #1\n"
+    "bne    2b\n"
+    "3:\n"
+    "ldr    lr, [sp, #8]\n"
+    "cmp    lr, #0\n"
+    "beq    5f\n"
+    "4:\n"
+    "ldr    r2, [r1], #4\n"
+    "ldr    r6, [r0], #4\n"
+    UNIT1("r2", "r6")
+    "subs   lr, #1\n"
+    "bne    4b\n"
+    "5:\n"
+    "ldm    r1!, {r2-r5}\n" /* multiplier and offset of a, of b */
+    "ldrd   r6, r7, [sp, #16]\n"
+    "cbz    r7, 8f\n"
+    "smmla  r10, r10, r2, r3\n"
+    "smmla  r11, r11, r4, r5\n"
+    "asrs   r10, r7\n"
+    "asrs   r11, r7\n"
+    "ssat   r10, #8, r10\n"
+    "ssat   r11, #8, r11\n"
+    "strb   r10, [r6], #1\n"
+    "strb   r11, [r6], #1\n"
+    "str    r6, [sp, #16]\n"
+    "ldr    r2, [sp, #12]\n"
+    "subs   r2, #1\n"
+    "str    r2, [sp, #12]\n"
+    "bne    1b\n"
+    "7:\n"
+    "mov    r0, r1\n"
+    "add    sp, #28\n"
+    "pop    {r4-r11, pc}\n"
+    "8:\n"
+    "ldr    r0, [sp, #24]\n"
+    "stm    r0, {r10, r11}\n"
+    "b      7b\n"
+    END("nnacl_gemm1_s8_dsp"));
+
+__asm__(FUNCTION("nnacl_widen4_s8_dsp")
+    "push   {r4-r11, lr}\n"
+    "mov    lr, r2\n"
+    "ldm    r1, {r1-r3, r12}\n"
+    "cmp    lr, #0\n"
+    "beq    2f\n"
+    "1:\n"
+    "ldr    r8, [r1], #4\n"
+    "ldr    r9, [r2], #4\n"
+    "ldr    r10, [r3], #4\n"
+    "ldr    r11, [r12], #4\n"
+    "sxtb16 r4, r8\n"
+    "sxtb16 r5, r9\n"
+    "sxtb16 r6, r10\n"
+    "sxtb16 r7, r11\n"
+    "sxtb16 r8, r8, ror #8\n"
+    "sxtb16 r9, r9, ror #8\n"
+    "sxtb16 r10, r10, ror #8\n"
+    "sxtb16 r11, r11, ror #8\n"
+    "stm    r0!, {r4-r11}\n"
+    "subs   lr, #1\n"
+    "bne    1b\n"
+    "2:\n"
+    "pop    {r4-r11, pc}\n"
+    END("nnacl_widen4_s8_dsp"));
+
+__asm__(FUNCTION("nnacl_widen1_s8_dsp")
+    "cbz    r2, 2f\n"
+    "1:\n"
+    "ldr    r3, [r1], #4\n"
+    "sxtb16 r12, r3\n"
+    "sxtb16 r3, r3, ror #8\n"
+    "strd   r12, r3, [r0], #8\n"
+    "subs   r2, #1\n"
+    "bne    1b\n"
+    "2:\n"
+    "bx     lr\n"
+    END("nnacl_widen1_s8_dsp"));
+/* clang-format on */

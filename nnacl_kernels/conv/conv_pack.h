@@ -1,0 +1,11 @@
+/* The parts of the plan half that belong to kernels of one instruction set. */
+#ifndef NNACL_CONV_PACK_H
+#define NNACL_CONV_PACK_H
+
+#include "conv/conv.h"
+
+size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p);
+size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
+void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
+
+#endif
