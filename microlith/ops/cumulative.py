@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,10 @@ Attrs = Mapping[str, Any]
 Array = np.ndarray
 
 _DTYPES = (DType.f32, DType.s32, DType.s64, DType.u32, DType.u64)
-_FUNCTIONS = {"cumsum": (np.cumsum, 0, "sum"), "cumprod": (np.cumprod, 1, "product")}
+_FUNCTIONS: dict[str, tuple[Callable[..., Array], int, str]] = {
+    "cumsum": (np.cumsum, 0, "sum"),
+    "cumprod": (np.cumprod, 1, "product"),
+}
 
 
 def _infer(node: Node) -> list[TensorType]:
@@ -36,7 +39,7 @@ def _absorb(node: Node) -> dict[str, Any] | None:
     return None if known is None else {"axis": normal_axis(node, known[0], len(node.input(0).shape))}
 
 
-def _reference(name: str) -> Any:
+def _reference(name: str) -> Callable[[Sequence[Array | None], Attrs], list[Array]]:
     function, neutral, _ = _FUNCTIONS[name]
 
     def reference(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:

@@ -100,11 +100,11 @@ def _activation(attrs: Attrs, direction: int, index: int) -> Callable[[Array], A
 
 
 State = tuple[Array, Array]
-Step = Callable[[Array, Array, State], State]
-"""From the weighted input of one step, the recurrent weights with bias, and (h, c) to the next (h, c)."""
+Step = Callable[[Array, Array, Array, State], State]
+"""From the weighted input of one step, the recurrent weights and their bias, and (h, c) to the next (h, c)."""
 
 
-def _lstm_step(attrs: Attrs, direction: int, peepholes: Array) -> Callable[[Array, Array, Array, State], State]:
+def _lstm_step(attrs: Attrs, direction: int, peepholes: Array) -> Step:
     f, g, last = (_activation(attrs, direction, index) for index in range(3))
     p_i, p_o, p_f = np.split(peepholes, 3)
     limit = float(np.float32(attrs["cell_clip"]))
@@ -123,7 +123,7 @@ def _lstm_step(attrs: Attrs, direction: int, peepholes: Array) -> Callable[[Arra
     return step
 
 
-def _gru_step(attrs: Attrs, direction: int) -> Callable[[Array, Array, Array, State], State]:
+def _gru_step(attrs: Attrs, direction: int) -> Step:
     f, g = (_activation(attrs, direction, index) for index in range(2))
 
     def step(inputs: Array, r: Array, r_bias: Array, state: State) -> State:
@@ -141,7 +141,7 @@ def _gru_step(attrs: Attrs, direction: int) -> Callable[[Array, Array, Array, St
     return step
 
 
-def _rnn_step(attrs: Attrs, direction: int) -> Callable[[Array, Array, Array, State], State]:
+def _rnn_step(attrs: Attrs, direction: int) -> Step:
     f = _activation(attrs, direction, 0)
     return lambda inputs, r, r_bias, state: (f(inputs + r @ state[0] + r_bias), state[1])
 
