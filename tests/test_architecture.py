@@ -266,7 +266,7 @@ def test_kernel_rows_say_the_same_thing_everywhere() -> None:
                 wrong.append(f"{path}: {symbol}: there is no {file}")
             elif not re.search(rf"\b{symbol}\b|##", read(source)):
                 wrong.append(f"{path}: {symbol} is not in {file}")
-            # Between op and ISA stand the type (i32: s32 and u32; none: several types) and what makes a variant special.
+            # Between op and ISA: the type (i32: s32 and u32; none: several) and what makes a variant special.
             if not re.fullmatch(rf"nnacl_{op}_(\w+_)?{isa}", symbol):
                 wrong.append(f"{path}: {symbol} should be nnacl_{op}_{dtype}_{isa}")
             if not file.endswith(f"_{isa}.c"):
