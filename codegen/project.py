@@ -96,11 +96,14 @@ def generate(
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
-    chosen = list(samples or [draw_sample(graph, sizes or {})])
+    # A model with state is run twice in a row, so that the second run sees what the first one has left.
+    drawn = [draw_sample(graph, sizes or {}, seed) for seed in range(2 if graph.states else 1)]
+    chosen = list(samples or drawn)
     stored = []
+    states: dict[str, np.ndarray] = {}
     for sample in chosen:
         inputs = _checked(graph, sample)
-        stored.append(sample_view(view, program, inputs, evaluate(graph, inputs)))
+        stored.append(sample_view(view, program, inputs, evaluate(graph, inputs, states)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
     files = emit.render(view, opt=_OPTIMIZE[optimize, row.system])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -94,6 +95,20 @@ class LayerView:
 
 
 @dataclass(frozen=True)
+class StateView:
+    """A tensor that outlives a run, and how it starts."""
+
+    name: str
+    type: TensorType
+    address: str
+    nbytes: int
+    byte: str
+    """All of its bytes at the start; empty when they differ."""
+    symbol: str
+    """The array that holds its start; empty when one byte does."""
+
+
+@dataclass(frozen=True)
 class SampleView:
     """One stored input with its expected output: for each tensor the lines of an initialiser."""
 
@@ -128,6 +143,7 @@ class ModelView:
     """Kernel sources, paths inside ``kernels/``."""
     binary_weights: bool
     """The constants stand in a binary file that the assembler includes, not in C."""
+    states: tuple[StateView, ...] = ()
     samples: tuple[SampleView, ...] = ()
     needs_math: bool = False
     largest_workspace: int = field(default=0)
@@ -198,6 +214,7 @@ def build_view(
     layers = tuple(_layer(index, call, program, constants) for index, call in enumerate(program.calls))
     inputs = _io(program, program.inputs, "input", constants)
     outputs = _io(program, program.outputs, "output", constants)
+    states = _states(program, constants)
     params = [layer.params for layer in layers if layer.params is not None]
     used = [call for call in program.calls if not call.elided]
     widest = max((len(call.inputs) + len(call.outputs) for call in used), default=0)
@@ -221,6 +238,7 @@ def build_view(
         kernels=tuple(sorted({call.kernel.symbol for call in used})),
         sources=tuple(sorted({call.kernel.file for call in used})),
         binary_weights=binary_weights,
+        states=states,
         needs_math=any(literals.needs_math(line) for struct in params for line in struct.lines),
         largest_workspace=max((call.workspace for call in used), default=0),
     )
@@ -349,6 +367,30 @@ def _io(program: Program, indices: Sequence[int], role: str, constants: _Constan
             )
         )
     return tuple(views)
+
+
+def _states(program: Program, constants: _Constants) -> tuple[StateView, ...]:
+    views = []
+    for position, state in enumerate(program.states):
+        tensor = program.tensors[state.tensor]
+        start = np.ascontiguousarray(state.start)
+        values = set(start.tobytes())
+        symbol = ""
+        if len(values) > 1:
+            constant = dataclasses.replace(tensor, data=start)
+            label = f'start of the state {tensor.type} "{short_comment(tensor.name)}"'
+            symbol, _ = constants.symbol(constant, None, f"state_{position}", label)
+        views.append(
+            StateView(
+                name=short_comment(tensor.name),
+                type=tensor.type,
+                address=_address(tensor),
+                nbytes=tensor.nbytes,
+                byte=str(min(values, default=0)) if len(values) <= 1 else "",
+                symbol=symbol,
+            )
+        )
+    return tuple(view for view in views if view.nbytes)
 
 
 _QUANTIZING = frozenset({"quantize", "conv2d_dynamic", "dense_dynamic"})

@@ -14,7 +14,7 @@ import numpy as np
 
 from .binding import Binding, BoundNode, bind_graph
 from .errors import Unsupported, UnsupportedError
-from .ir import Graph, Node, Quant, TensorType, Value
+from .ir import Graph, Node, Quant, State, TensorType, Value
 from .nnacl_kernels import catalogue
 
 
@@ -55,6 +55,15 @@ class Call:
 
 
 @dataclass(frozen=True)
+class ProgramState:
+    """A tensor of a program that outlives a run. The last calls of a run write it."""
+
+    tensor: int
+    start: np.ndarray
+    """What it holds before the first run."""
+
+
+@dataclass(frozen=True)
 class Program:
     """A graph bound to a machine."""
 
@@ -68,6 +77,7 @@ class Program:
     arena_lower_bound: int
     """The largest set of bytes that live at one time: no plan can be smaller."""
     alignment: int
+    states: tuple[ProgramState, ...] = ()
 
     @property
     def macs(self) -> int:
@@ -109,16 +119,18 @@ def lower(
     chosen = _choose_kernels(binding, isa, runnable)
 
     touched = {value for item in bound for value in (*item.node.inputs, *item.node.outputs)}
-    touched.update(graph.inputs, graph.outputs)
+    touched.update(graph.inputs, graph.results, (state.input for state in graph.states))
+    states = [state for state in graph.states if state.output is not state.input]
     values = [value for value in graph.values() if value in touched]
     index_of = {value: index for index, value in enumerate(values)}
+    kept = {state.input for state in graph.states}
     constants = {**binding.data, **{value: value.data for value in values if value.data is not None}}
     workspaces = [catalogue.workspace(kernel, item.params) for item, kernel in zip(bound, chosen, strict=True)]
     plan = catalogue.plan_memory(
         [
             catalogue.PlanTensor(
                 types[value].nbytes if value in types else value.type.nbytes,
-                catalogue.MEMORY_CONSTANT if value in constants else catalogue.MEMORY_ARENA,
+                _memory(value, constants, kept),
             )
             for value in values
         ],
@@ -130,7 +142,8 @@ def lower(
                 workspace,
             )
             for item, workspace in zip(bound, workspaces, strict=True)
-        ],
+        ]
+        + [catalogue.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
         [index_of[value] for value in graph.inputs],
         [index_of[value] for value in graph.outputs],
         alignment,
@@ -142,7 +155,7 @@ def lower(
     calls = tuple(
         _call(item, kernel, workspaces[position], plan, position, index_of, tensors)
         for position, (item, kernel) in enumerate(zip(bound, chosen, strict=True))
-    )
+    ) + tuple(_assignment(state, types, index_of, isa, runnable) for state in states)
     return Program(
         name=graph.name,
         tensors=tensors,
@@ -152,6 +165,35 @@ def lower(
         arena_size=plan.arena_size,
         arena_lower_bound=plan.lower_bound,
         alignment=alignment,
+        states=tuple(ProgramState(index_of[state.input], state.start()) for state in graph.states),
+    )
+
+
+def _memory(value: Value, constants: Mapping[Value, np.ndarray], kept: set[Value]) -> int:
+    if value in kept:
+        return catalogue.MEMORY_VARIABLE
+    return catalogue.MEMORY_CONSTANT if value in constants else catalogue.MEMORY_ARENA
+
+
+def _assignment(
+    state: State, types: Mapping[Value, TensorType], index_of: Mapping[Value, int], isa: Sequence[str], runnable: bool
+) -> Call:
+    """The call that writes a state at the end of a run."""
+    type = types[state.input]
+    attrs = {"shape": type.static_shape, "rank": len(type.shape), "allow_zero": 1}
+    params, _ = catalogue.make_params("reshape", attrs, [catalogue.Tensor(type.dtype.value, type.static_shape)])
+    kernel = catalogue.find_kernel("reshape", type.dtype.value, params, [*isa, "c"], runnable=runnable)
+    assert kernel is not None
+    return Call(
+        node=Node("reshape", state.input.name, attrs, "state"),
+        kernel=kernel,
+        params=params,
+        fields=catalogue.read_params("reshape", params),
+        inputs=(index_of[state.output],),
+        outputs=(index_of[state.input],),
+        workspace=0,
+        workspace_offset=0,
+        macs=0,
     )
 
 

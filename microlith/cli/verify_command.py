@@ -115,7 +115,8 @@ def _run_all(
     with progress_bar("verify") as advance, tempfile.TemporaryDirectory(prefix="microlith-verify-") as folder:
         total = 2 + len(chain)
         advance(0, total, "reference")
-        results["reference"] = _stack([evaluate(graph, feed) for feed in feeds])
+        states: dict[str, np.ndarray] = {}
+        results["reference"] = _stack([evaluate(graph, feed, states) for feed in feeds])
         advance(1, total, "runtime")
         with load(model) as session:
             results["runtime"] = _stack([session.run(feed) for feed in feeds])
