@@ -228,7 +228,7 @@ def build_view(
         outputs=outputs,
         layers=layers,
         constants=tuple(constants.views),
-        arena_size=program.arena_size,
+        arena_size=max(program.arena_size, 1),  # C knows no arrays of size 0
         arena_lower_bound=program.arena_lower_bound,
         weights_size=sum(constant.nbytes for constant in constants.views),
         params_size=sum(struct.size for struct in params),
