@@ -7,6 +7,7 @@
 #include "data/data.h"
 #include "dense/dense.h"
 #include "elementwise/elementwise.h"
+#include "image/image.h"
 #include "index/index.h"
 #include "pool/pool.h"
 #include "quant/quant.h"

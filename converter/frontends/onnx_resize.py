@@ -1,204 +1,158 @@
-"""ONNX Resize and Upsample, one axis after the other: each output element is a weighted sum of a few input elements.
-
-Nearest neighbours are a repetition where the factor is whole and a gather elsewhere; linear and cubic interpolation
-are sums of gathers times constants.
-"""
+"""ONNX Resize, and Upsample, which it took the place of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, OnnxNode, Reject, Row, Sizes
 from .onnx_math import checked_axis
-from .onnx_shapes import broadcast, cut
 
-ROUNDINGS: dict[str, Callable[[float], int]] = {
-    "round_prefer_floor": lambda x: math.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: math.floor(x + 0.5),
-    "floor": math.floor,
-    "ceil": math.ceil,
+MODES = {"nearest": 0, "linear": 1, "cubic": 2}
+
+TRANSFORMS = {
+    "half_pixel": 0,
+    "half_pixel_symmetric": 1,
+    "pytorch_half_pixel": 2,
+    "align_corners": 3,
+    "asymmetric": 4,
+    "tf_half_pixel_for_nn": 5,
+    "tf_crop_and_resize": 6,
 }
+"""Attribute coordinate_transformation_mode."""
+
+ROUNDINGS = {"round_prefer_floor": 0, "round_prefer_ceil": 1, "floor": 2, "ceil": 3}
 """Attribute nearest_mode."""
 
+POLICIES = {"stretch": 0, "not_larger": 1, "not_smaller": 2}
+"""Attribute keep_aspect_ratio_policy."""
 
-Taps = list[tuple[int, float]]
-"""Input elements and their weights."""
+INTERPOLATED = (DType.f32, DType.s8, DType.u8, DType.s16)
 
-Sampler = Callable[[float, int], Taps]
-"""The taps for a place between the elements of an axis of some length."""
-
-
-def _nearest(rounding: Callable[[float], int]) -> Sampler:
-    def sample(place: float, length: int) -> Taps:
-        return [(_clamped(rounding(place), length), 1.0)]
-
-    return sample
+LARGEST_SCALE = 1e4
 
 
-def _linear(place: float, length: int) -> Taps:
-    inside = min(max(place, 0.0), length - 1.0)
-    low = math.floor(inside)
-    return [(low, 1.0 - (inside - low)), (_clamped(low + 1, length), inside - low)]
-
-
-def _cubic(a: float, exclude_outside: bool) -> Sampler:
-    def weight(distance: float) -> float:
-        d = abs(distance)
-        if d <= 1:
-            return ((a + 2) * d - (a + 3)) * d * d + 1
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-
-    def sample(place: float, length: int) -> Taps:
-        low = math.floor(place)
-        taps = [(index, weight(place - index)) for index in range(low - 1, low + 3)]
-        if exclude_outside:
-            taps = [(index, part if 0 <= index < length else 0.0) for index, part in taps]
-            total = sum(part for _, part in taps)
-            taps = [(index, part / total) for index, part in taps]
-        return [(_clamped(index, length), part) for index, part in taps]
-
-    return sample
-
-
-def _clamped(index: int, length: int) -> int:
-    return min(max(index, 0), length - 1)
+def _choice(node: OnnxNode, name: str, default: str, choices: dict[str, int]) -> int:
+    text = node.text(name, default)
+    if text not in choices:
+        raise Reject(f"attribute '{name}' is '{text}'", f"supported: {', '.join(choices)}")
+    return choices[text]
 
 
 def resize(g: Builder, node: OnnxNode) -> Value:
-    """Resize in the modes nearest, linear and cubic, without antialiasing."""
+    """Resize. Sizes and scales may come at run time; where they do not they become attributes."""
     x = node.value(0)
-    first = 1 if node.opset == 10 else 2
-    scales = node.optional_array(first, "input 'scales'")
-    given_axes = node.integers("axes")
-    axes = range(len(x.shape)) if given_axes is None else [checked_axis(a, len(x.shape), "an axis") for a in given_axes]
-    if scales is not None and scales.size:
-        factors = [float(scale) for scale in scales.reshape(-1)]
-        sizes = None
-    elif node.has(3):
-        factors, sizes = None, node.vector(3, "input 'sizes'")
-    else:
-        raise Reject("has neither scales nor sizes")
-    if len(factors if factors is not None else sizes or ()) != len(axes):
-        raise Reject(f"scales or sizes do not fit {len(axes)} axes")
-    transform = "asymmetric" if node.opset == 10 else node.text("coordinate_transformation_mode", "half_pixel")
-    node.ignore("extrapolation_value", "keep_aspect_ratio_policy")
-    if node.text("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise Reject("attribute 'keep_aspect_ratio_policy' is not 'stretch'")
-    sampler = _sampler(node)
-    for position, axis in enumerate(axes):
-        scale = None if factors is None else factors[position]
-        size = None if sizes is None else sizes[position]
-        x = _resize_axis(g, x, axis, scale, size, transform, sampler)
+    rank = len(x.shape)
+    mode = _choice(node, "mode", "nearest", MODES)
+    attrs: dict[str, Any] = {
+        "mode": mode,
+        "transform": TRANSFORMS["asymmetric"],
+        "nearest_mode": ROUNDINGS["floor"],
+    }
+    given = node.integers("axes")
+    axes = list(range(rank)) if given is None else [checked_axis(axis, rank, "an axis") for axis in given]
+    if len(set(axes)) != len(axes):
+        raise Reject(f"attribute 'axes' is {given}, it names a dimension twice")
+    roi, scales, sizes = None, node.optional(1), None
+    if node.opset >= 11:
+        attrs["transform"] = _choice(node, "coordinate_transformation_mode", "half_pixel", TRANSFORMS)
+        attrs["nearest_mode"] = _choice(node, "nearest_mode", "round_prefer_floor", ROUNDINGS)
+        attrs["aspect"] = _choice(node, "keep_aspect_ratio_policy", "stretch", POLICIES)
+        attrs["exclude_outside"] = int(bool(node.integer("exclude_outside", 0)))
+        attrs["antialias"] = int(bool(node.integer("antialias", 0)) and mode != MODES["nearest"])
+        attrs["cubic_a"] = node.real("cubic_coeff_a", -0.75)
+        attrs["extrapolation"] = node.real("extrapolation_value", 0.0)
+        scales = _present(node, 2)
+        sizes = _present(node, 3) if scales is None else None
+        roi = _present(node, 1) if attrs["transform"] == TRANSFORMS["tf_crop_and_resize"] else None
+        if scales is None and sizes is None:
+            raise Reject("has neither scales nor sizes")
+    fixed = None if roi is not None else _fixed(node, x, axes, scales)
+    if fixed is None:
+        return _resized(g, x, [roi, scales, sizes], {**attrs, "axes": tuple(axes)})
+    if not attrs.get("antialias") or attrs.get("aspect"):
+        return _resized(g, x, [], {**attrs, **fixed})
+    # A window of many elements: one dimension after the other takes the sum of their numbers, not the product.
+    for axis in axes:
+        one = {
+            "scale": tuple(scale if i == axis else 1.0 for i, scale in enumerate(fixed["scale"])),
+            "size": tuple(size if i == axis else -1 for i, size in enumerate(fixed["size"])),
+        }
+        if one["size"][axis] >= 0 or one["scale"][axis] != 1.0:
+            x = _resized(g, x, [], {**attrs, **one})
     return x
 
 
-def _sampler(node: OnnxNode) -> Sampler:
-    mode = node.text("mode", "nearest")
-    node.ignore("nearest_mode", "cubic_coeff_a", "exclude_outside", "antialias")
-    if mode == "nearest":
-        rounding = "floor" if node.opset == 10 else node.text("nearest_mode", "round_prefer_floor")
-        if rounding not in ROUNDINGS:
-            raise Reject(f"attribute 'nearest_mode' is '{rounding}'")
-        return _nearest(ROUNDINGS[rounding])
-    if node.integer("antialias", 0):
-        raise Reject("attribute 'antialias' is not supported")
-    if mode == "linear":
-        return _linear
-    if mode == "cubic":
-        return _cubic(node.real("cubic_coeff_a", -0.75), bool(node.integer("exclude_outside", 0)))
-    raise Reject(f"attribute 'mode' is '{mode}'")
+def _present(node: OnnxNode, index: int) -> Value | None:
+    """An input that is there and not empty."""
+    if not node.has(index):
+        return None
+    value = node.value(index)
+    return None if value.shape == (0,) else value
+
+
+def _fixed(node: OnnxNode, x: Value, axes: Sequence[int], scales: Value | None) -> dict[str, Any] | None:
+    """Scale and size of each dimension where these are known, else None."""
+    rank = len(x.shape)
+    by_scale, by_size = [1.0] * rank, [-1] * rank
+    if scales is not None:
+        if scales.data is None:
+            return None
+        entries: Sequence[Any] = scales.data.reshape(-1).tolist()
+    elif isinstance(node.entries[3], Sizes) or node.value(3).data is not None:
+        entries = node.sizes(3, "input 'sizes'")
+    else:
+        return None
+    if len(entries) != len(axes):
+        raise Reject(f"scales or sizes have {len(entries)} entries for {len(axes)} axes")
+    for axis, entry in zip(axes, entries, strict=True):
+        if scales is not None:
+            by_scale[axis] = _checked_scale(float(entry))
+        elif entry == x.shape[axis] and isinstance(entry, str):
+            continue
+        elif not isinstance(entry, int):
+            return None
+        else:
+            by_size[axis] = _checked_size(entry)
+    return {"scale": tuple(by_scale), "size": tuple(by_size)}
+
+
+def _checked_scale(scale: float) -> float:
+    if not (math.isfinite(scale) and 0 < scale < LARGEST_SCALE):
+        raise Reject(f"the scale {scale} is not sensible")
+    return scale
+
+
+def _checked_size(size: int) -> int:
+    if not 0 <= size <= 1 << 20:
+        raise Reject(f"the new size {size} is not sensible")
+    return size
+
+
+def _resized(g: Builder, x: Value, options: Sequence[Value | None], attrs: dict[str, Any]) -> Value:
+    """The op; other element types than it interpolates go through float32."""
+    if attrs["mode"] == MODES["nearest"] or x.dtype in INTERPOLATED:
+        return g.add("resize", [x, *options], attrs)
+    return g.cast(g.add("resize", [g.cast(x, DType.f32), *options], attrs), x.dtype)
 
 
 def upsample(g: Builder, node: OnnxNode) -> Value:
-    """Upsample, the operator that Resize took the place of."""
+    """Upsample."""
     x = node.value(0)
-    mode = node.text("mode", "nearest")
-    if mode not in ("nearest", "linear"):
-        raise Reject(f"attribute 'mode' is '{mode}'")
-    scales = node.reals("scales") if node.opset < 9 else node.array(1, "input 'scales'").reshape(-1).tolist()
-    if scales is None or len(scales) != len(x.shape):
-        raise Reject(f"the scales do not fit an input of shape {x.shape}")
-    sampler = _nearest(math.floor) if mode == "nearest" else _linear
-    for axis, scale in enumerate(scales):
-        x = _resize_axis(g, x, axis, float(scale), None, "asymmetric", sampler)
-    return x
-
-
-def _resize_axis(
-    g: Builder, x: Value, axis: int, scale: float | None, size: int | None, transform: str, sampler: Sampler
-) -> Value:
-    """One axis scaled by ``scale``, or to ``size``."""
-    length = x.shape[axis]
-    if scale == 1.0 or (size is not None and size == length):
-        return x
-    if isinstance(length, str):
-        raise Reject(f"the size '{length}' of dimension {axis} must be known", FIX_SIZES)
-    if scale is not None and not 0 < scale < 1e4:
-        raise Reject(f"the scale {scale} is not sensible")
-    count = math.floor(length * scale) if scale is not None else int(size or 0)
-    if not 1 <= count <= 1 << 20:
-        raise Reject(f"the new size of dimension {axis} is {count}")
-    factor = scale if scale is not None else count / length
-    taps = [sampler(_place(i, factor, length, count, transform), length) for i in range(count)]
-    if len(taps[0]) == 1:
-        return picked(g, x, axis, [index for ((index, _),) in taps])
-    return _weighted_sum(g, x, axis, taps)
-
-
-def _weighted_sum(g: Builder, x: Value, axis: int, taps: Sequence[Taps]) -> Value:
-    shape = (-1, *[1] * (len(x.shape) - axis - 1))
-    total: Value | None = None
-    for column in zip(*taps, strict=True):
-        part = g.add("gather", [x, g.const(np.array([index for index, _ in column]), "indices")], {"axis": axis})
-        weights = np.array([weight for _, weight in column], np.float32).reshape(shape)
-        part = g.add("mul", [part, g.const(weights, "weights")])
-        total = part if total is None else g.add("add", [total, part])
-    assert total is not None
-    return total
-
-
-def _place(i: int, scale: float, length: int, count: int, transform: str) -> float:
-    """Where output element ``i`` lies among the input elements, in the float32 steps of ONNX Runtime."""
-    half, step = np.float32(0.5), np.float32(scale)
-    pixel = (np.float32(i) + half) / step - half
-    if transform == "half_pixel":
-        place = pixel
-    elif transform == "half_pixel_symmetric":
-        adjusted = np.float32(count) / (step * np.float32(length))
-        place = np.float32(length) / 2 * (1 - adjusted) + pixel
-    elif transform == "asymmetric":
-        place = np.float32(i) / step
-    elif transform == "align_corners":
-        place = np.float32(i * (length - 1)) / np.float32(count - 1) if count > 1 else np.float32(0)
-    elif transform == "pytorch_half_pixel":
-        place = pixel if count > 1 else np.float32(0)
-    elif transform == "tf_half_pixel_for_nn":
-        place = (np.float32(i) + half) / step
-    else:
-        raise Reject(f"attribute 'coordinate_transformation_mode' is '{transform}'")
-    return float(place)
-
-
-def picked(g: Builder, x: Value, axis: int, indices: Sequence[int]) -> Value:
-    """The elements of ``x`` at some places along one axis."""
-    length = x.shape[axis]
-    assert isinstance(length, int)
-    repeats = len(indices) // length
-    if list(indices) == [place // max(repeats, 1) for place in range(length * repeats)]:
-        before, after = x.shape[:axis], x.shape[axis + 1 :]
-        if x.type.is_static and len(x.shape) < 8:
-            y = g.reshape(x, (*before, length, 1, *after))
-            grown = [dim for dim in (*before, length, repeats, *after) if isinstance(dim, int)]
-            return g.reshape(broadcast(g, y, grown), (*before, length * repeats, *after))
-    steps = {after - before for before, after in pairwise(indices)}
-    if len(steps) == 1 and (step := steps.pop()) != 0:
-        return cut(g, x, {axis: (indices[0], len(indices), step)})
-    return g.add("gather", [x, g.const(np.asarray(indices, np.int64), "indices")], {"axis": axis})
+    mode = _choice(node, "mode", "nearest", {name: MODES[name] for name in ("nearest", "linear")})
+    attrs = {"mode": mode, "transform": TRANSFORMS["asymmetric"], "nearest_mode": ROUNDINGS["floor"]}
+    scales = g.const(np.array(node.reals("scales") or [], np.float32), "scales") if node.opset < 9 else node.value(1)
+    if scales.data is None:
+        return _resized(g, x, [None, scales], attrs)
+    factors = [_checked_scale(float(scale)) for scale in scales.data.reshape(-1)]
+    if len(factors) != len(x.shape):
+        raise Reject(f"the scales {factors} do not fit an input of shape {x.shape}")
+    return _resized(g, x, [], {**attrs, "scale": tuple(factors), "size": (-1,) * len(factors)})
 
 
 ROWS: dict[str, Row] = {"Resize": resize, "Upsample": upsample}

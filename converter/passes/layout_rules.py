@@ -110,6 +110,11 @@ def _expand(node: Node, perm: Perm) -> Moved | None:
     return _permuted("shape")(node, perm)
 
 
+def _resize(node: Node, perm: Perm) -> Moved | None:
+    names = ("scale", "size", "roi_begin", "roi_end")
+    return _permuted(*(name for name in names if node.attrs[name]))(node, perm)
+
+
 def _dequantize(node: Node, perm: Perm) -> Moved | None:
     axis = node.attrs["axis"]
     return Moved(perm, {} if axis < 0 else {"axis": perm[axis]})
@@ -218,5 +223,6 @@ RULES: dict[str, Callable[[Node, Perm], Moved | None]] = {
     "lrn": _dense,
     "pad": _permuted("before", "after"),
     "reshape": _reshape,
+    "resize": _resize,
     "slice": _permuted("start", "size", "step"),
 }

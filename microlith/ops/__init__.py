@@ -171,6 +171,7 @@ def _load() -> None:
             quant,
             quantized_lstm,
             reduce,
+            resizing,
             rnn,
             selection,
             signal,
