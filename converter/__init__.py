@@ -103,6 +103,6 @@ def _kind(head: bytes, suffix: str, where: str) -> str | None:
 
 def supported_operators() -> dict[str, list[str]]:
     """The operators that each frontend knows, by format, in alphabetical order."""
-    from .frontends import onnx, tflite
+    from .frontends import onnx, onnx_subgraphs, tflite
 
-    return {"ONNX": sorted(onnx.ROWS), "TFLite": sorted(tflite.ROWS)}
+    return {"ONNX": sorted({*onnx.ROWS, *onnx_subgraphs.CONTROL}), "TFLite": sorted(tflite.ROWS)}

@@ -25,13 +25,7 @@ def constant(g: Builder, node: OnnxNode) -> Value:
 
 
 REASONS: dict[str, tuple[str, str]] = {
-    "If": ("control flow is supported only when its condition is constant", "trace the model with fixed input sizes"),
-    "Loop": ("loops are not supported", "unroll the loop in the export"),
-    "Scan": ("loops are not supported", "unroll the loop in the export"),
     "MelWeightMatrix": ("its inputs are computed at run time; they must be constant", "fix them in the model"),
-    "NonMaxSuppression": ("its output size depends on the data", "cut the model before it"),
-    "NonZero": ("its output size depends on the data", "cut the model before it"),
-    "Unique": ("its output size depends on the data", "cut the model before it"),
 }
 
 ROWS: dict[str, Row] = {"Constant": constant}

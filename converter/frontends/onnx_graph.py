@@ -298,10 +298,14 @@ class Builder:
         return value
 
     def add_all(
-        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None = None
+        self,
+        op: str,
+        inputs: Sequence[Value | None],
+        attrs: Mapping[str, object] | None = None,
+        subgraphs: Sequence[Graph] = (),
     ) -> list[Value]:
         """A new node; all its outputs."""
-        node = self.graph.add(op, inputs, attrs, name=self.label, source=self.source)
+        node = self.graph.add(op, inputs, attrs, name=self.label, source=self.source, subgraphs=subgraphs)
         for value in node.outputs:
             value.name = self.unique(f"{self.label}_{op}")
             self._note(value)
