@@ -19,15 +19,18 @@ from .passes import (
     fuse_norms,
     fuse_patterns,
     infer_shapes,
+    integer_ops,
     layout,
     lower_lut,
     materialize_quantization,
     merge_duplicates,
+    move_quantization,
     name_sizes,
     remove_dead_code,
     remove_identities,
     remove_quantize_pairs,
     simplify_control,
+    unsigned_bytes,
 )
 from .passes.unique_names import make_names_unique
 
@@ -97,6 +100,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(fuse_norms),
     _pass(layout),
     CLEAN,
+    repeat("integers", [_pass(move_quantization), _pass(unsigned_bytes), _pass(integer_ops)], limit=20),
     _pass(lower_lut),
     _pass(materialize_quantization, ensures=["materialized"]),
     _pass(merge_duplicates),

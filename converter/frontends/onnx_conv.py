@@ -113,13 +113,12 @@ def gemm(g: Builder, node: OnnxNode) -> Value:
     if c is not None and beta != 1.0:
         c = g.add("mul", [c, g.const(np.asarray(beta, c.dtype.numpy))])
     if b.data is not None and not a.is_constant and a.dtype is DType.f32:
-        weights = b.data if transpose_b else b.data.T
+        weights = b if transpose_b else g.transpose(b, (1, 0))
         if alpha != 1.0:
-            weights = weights * np.float32(alpha)
-        units = weights.shape[0]
-        bias = _bias(c, units)
+            weights = g.add("mul", [weights, g.const(np.asarray(alpha, np.float32))])
+        bias = _bias(c, known(weights.shape[0], "the units"))
         x = g.transpose(a, (1, 0)) if transpose_a else a
-        y = g.add("dense", [x, g.const(weights, "weights"), bias])
+        y = g.add("dense", [x, weights, bias])
         return y if c is None or bias is not None else g.add("add", [y, c])
     y = g.add("matmul", [a, b], {"transpose_a": int(transpose_a), "transpose_b": int(transpose_b)})
     if alpha != 1.0:
@@ -140,7 +139,7 @@ def matmul(g: Builder, node: OnnxNode) -> Value:
     """MatMul with NumPy's rules; a constant right operand of two dimensions becomes the weights of dense."""
     a, b = node.value(0), node.value(1)
     if b.data is not None and b.data.ndim == 2 and not a.is_constant and a.dtype is DType.f32:
-        return g.add("dense", [a, g.const(b.data.T, "weights")])
+        return g.add("dense", [a, g.transpose(b, (1, 0))])
     rank_a, rank_b = len(a.shape), len(b.shape)
     if rank_a == 0 or rank_b == 0:
         raise Reject("an operand is a scalar")

@@ -17,6 +17,8 @@ def run(graph: Graph) -> bool:
         for index, array in constants.items():
             node.set_input(index, graph.constant(f"{node.outputs[0].name}_{_input_name(node, index)}", array))
         changed = True
+    for value in graph.constants():
+        value.decoded_from = None
     return changed
 
 

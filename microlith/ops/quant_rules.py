@@ -245,9 +245,14 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         return {}, {}
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
-    shape = node.input(0).type.static_shape
+    shape = node.input(0).shape
     axes = [axis for axis in range(len(shape)) if node.attrs["axes"] >> axis & 1]
-    count = math.prod(shape[axis] for axis in axes) if node.op == "reduce_mean" else 1
+    count = 1
+    for axis in axes if node.op == "reduce_mean" else ():
+        dim = shape[axis]
+        if not isinstance(dim, int):
+            fail(node, f"the size '{dim}' that integers are averaged over must be known")
+        count *= dim
     attrs: dict[str, Any] = {
         "x_zero": x_zero,
         "y_zero": y_zero,

@@ -1,0 +1,179 @@
+"""A float op between dequantize and quantize becomes an op on integers.
+
+The result is what the three would give, to the rounding of the graph's contract: sums of products are exact, and one
+factor takes them to the scale of the result. What has no integer form stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...dtypes import DType
+from ...ir import Graph, Node, Quant, Value
+from ...rewrite import only_user, producer_of
+from . import unsigned_bytes
+from .edits import rebuild, substitute
+from .integer_tables import replace_by_table, requantized
+from .integer_weights import bias_integers, integers_of
+from .move_quantization import source_of
+from .unsigned_bytes import as_signed, shifted_quant
+
+
+def run(graph: Graph) -> bool:
+    if graph.contract == "tflite-double":  # LiteRT computes such ops in floating point
+        return False
+    changed = False
+    for node in list(graph.nodes):
+        if node.op == "quantize" and node in graph.nodes:
+            changed |= _convert_one(graph, node)
+        elif node.op == "gather" and node.input(0).decoded_from is not None:
+            changed |= _gather_integers(graph, node)
+    return changed | graph.remove_dead()
+
+
+def _convert_one(graph: Graph, quantize: Node) -> bool:
+    y = quantize.output
+    if y.quant is None or not y.quant.is_per_tensor or y.dtype not in (DType.s8, DType.u8, DType.s16):
+        return False
+    source = source_of(quantize.input(0))
+    if source is not None:
+        return requantized(graph, quantize, source)
+    layer = quantize.input(0).producer
+    if layer is None or len(layer.outputs) != 1:
+        return False
+    form = FORMS.get(layer.op)
+    if form is not None and only_user(graph, layer.output) is quantize:
+        target = (DType.s8, shifted_quant(y.quant, DType.s8)) if y.dtype is DType.u8 else (y.dtype, y.quant)
+        made = form(graph, quantize, layer, *target)
+        if made is not None:
+            return _finish(graph, quantize, made)
+    return replace_by_table(graph, quantize)
+
+
+def _finish(graph: Graph, quantize: Node, made: Value) -> bool:
+    """Puts integers in the place of what quantize wrote; they take over its name."""
+    made.name = quantize.output.name
+    if quantize.output.dtype is DType.u8:
+        made = unsigned_bytes.shift(graph, made, quantize)
+    return substitute(graph, quantize.output, made)
+
+
+def _add(graph: Graph, quantize: Node, layer: Node, inputs: list[Value | None], quant: Quant) -> Value:
+    made = rebuild(graph, quantize, layer.op, inputs, layer.attrs)
+    made.producer.name, made.producer.source = layer.name, layer.source  # type: ignore[union-attr]
+    made.quant = quant
+    return made
+
+
+def _operand(graph: Graph, value: Value, dtype: DType, before: Node) -> Value | None:
+    """The integers of an operand, of the type that the result has."""
+    if value.data is not None:
+        integers = integers_of(value, None) if dtype is DType.s8 else None
+        return None if integers is None else graph.constant(f"{value.name}_integers", *integers)
+    source = source_of(value)
+    if source is None:
+        return None
+    if dtype is DType.s8 and source.dtype in (DType.s8, DType.u8):
+        return as_signed(graph, source, before)
+    return source if source.dtype is dtype else None
+
+
+def _weighted(axis: int) -> Callable[[Graph, Node, Node, DType, Quant], Value | None]:
+    """A convolution or dense; ``axis`` of its weights are the output channels."""
+
+    def form(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+        x, real, bias = _operand(graph, layer.input(0), dtype, quantize), layer.input(1), layer.optional_input(2)
+        weights = integers_of(real, axis)
+        if x is None or weights is None or x.is_constant:
+            return None
+        inputs = [x, graph.constant(f"{real.name}_integers", *weights)]
+        if bias is not None:
+            assert x.quant is not None
+            whole = bias_integers(bias, x.quant, weights[1], quant, dtype)
+            if whole is None:
+                return None
+            inputs.append(graph.constant(f"{bias.name}_integers", whole))
+        return _add(graph, quantize, layer, inputs, quant)
+
+    return form
+
+
+def _elementwise(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """An op whose inputs are all quantized tensors with one scale each."""
+    inputs = [None if value is None else _operand(graph, value, dtype, quantize) for value in layer.inputs]
+    if any(value is None for value in inputs) or all(value is not None and value.is_constant for value in inputs):
+        return None
+    return _add(graph, quantize, layer, inputs, quant)
+
+
+def _pool(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """A pool. Only an average in float-even may change the scale."""
+    x = _operand(graph, layer.input(0), dtype, quantize)
+    if x is None or (x.quant != quant and not (layer.op == "avg_pool2d" and graph.contract == "float-even")):
+        return None
+    return _add(graph, quantize, layer, [x], quant)
+
+
+def _of_s8(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> Callable[..., Value | None]:
+    """The form of an op that has kernels for s8 only."""
+
+    def narrow(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+        return form(graph, quantize, layer, dtype, quant) if dtype is DType.s8 else None
+
+    return narrow
+
+
+def _softmax(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    fixed = quant.scale[0] == np.float32(1 / 256) and quant.zero_point[0] == -128
+    if graph.contract != "float-even" and not fixed:
+        return None
+    return _elementwise(graph, quantize, layer, dtype, quant)
+
+
+def _static(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> Callable[..., Value | None]:
+    """The form of an op whose constants depend on the shape of its input."""
+
+    def known(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+        shape = layer.input(0).shape
+        axes = [axis for axis in range(len(shape)) if layer.attrs["axes"] >> axis & 1]
+        if len(layer.inputs) > 1 or any(not isinstance(shape[axis], int) for axis in axes):
+            return None
+        return form(graph, quantize, layer, dtype, quant)
+
+    return known
+
+
+FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
+    "add": _of_s8(_elementwise),
+    "avg_pool2d": _pool,
+    "conv2d": _weighted(0),
+    "dense": _weighted(0),
+    "depthwise_conv2d": _weighted(3),
+    "matmul": _of_s8(_elementwise),
+    "max_pool2d": _pool,
+    "mul": _of_s8(_elementwise),
+    "prelu": _of_s8(_elementwise),
+    "reduce_mean": _of_s8(_static(_elementwise)),
+    "reduce_sum": _of_s8(_static(_elementwise)),
+    "softmax": _of_s8(_softmax),
+    "sub": _of_s8(_elementwise),
+}
+"""The integer form of each op: (graph, quantize, layer, type and quantization of the result) -> the result or None."""
+
+
+def _gather_integers(graph: Graph, node: Node) -> bool:
+    """Rows of a table that the model stores as integers are decoded when they are read."""
+    table = node.input(0)
+    quant = table.decoded_from
+    if quant is None or quant.scale.size != 1 or table.data is None or producer_of(node.output, "gather") is None:
+        return False
+    integers = integers_of(table, None)
+    if integers is None:
+        return False
+    rows = rebuild(
+        graph, node, "gather", [graph.constant(f"{table.name}_integers", *integers), *node.inputs[1:]], node.attrs
+    )
+    rows.quant = integers[1]
+    return substitute(graph, node.output, rebuild(graph, node, "dequantize", [rows], {}))
