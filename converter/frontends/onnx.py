@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 from ...dtypes import DType
@@ -40,7 +41,7 @@ from . import (
     onnx_signal,
     onnx_tokens,
 )
-from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
+from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant, usable_array
 from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 from .onnx_subgraphs import CONTROL
@@ -76,18 +77,20 @@ def import_onnx(
     source: str | Path | bytes | onnx.ModelProto,
     *,
     inputs: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
     progress: Progress | None = None,
 ) -> Graph:
     """The graph of an ONNX model: a file, the bytes of one, or a ``ModelProto``, which stays as it is.
 
-    ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes. Raises ModelFormatError for what is
-    not a sound model, InputError for ``inputs`` that do not fit, and UnsupportedError with all nodes that cannot be
+    ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes, and ``constants`` to what they are.
+    Raises ModelFormatError for what is not a sound model, InputError for either when it does not fit, and UnsupportedError with all nodes that cannot be
     converted.
     """
     path = Path(source) if isinstance(source, str | Path) else None
     where = "model" if path is None else str(path)
     model = load_model(source, where)
-    importer = _Importer(model, where, "model" if path is None else path.stem, inputs or {})
+    shapes = {**(inputs or {}), **{name: array.shape for name, array in (constants or {}).items()}}
+    importer = _Importer(model, where, "model" if path is None else path.stem, shapes, constants or {})
     return importer.run(progress or (lambda done, total, text: None))
 
 
@@ -311,11 +314,19 @@ class Level:
 class _Importer(Level):
     """The graph of a whole model."""
 
-    def __init__(self, model: onnx.ModelProto, where: str, name: str, given: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        where: str,
+        name: str,
+        given: Mapping[str, Sequence[int]],
+        constants: Mapping[str, np.ndarray],
+    ) -> None:
         super().__init__(Graph(name=model.graph.name or name, contract="float-even"), opset_of(model), where)
         self.proto = model.graph
         self.nodes = nodes_of(model, ROWS)
         self.given = given
+        self.constants = constants
 
     def run(self, progress: Progress) -> Graph:
         self.builder.reserve(self._all_names())
@@ -359,11 +370,20 @@ class _Importer(Level):
         for name, type in types.items():
             if name in self.scope:
                 continue
+            if name in self.constants:
+                self._add_constant_input(name, type)
+                continue
             shape: Sequence[Dim] = [fixed.get(dim, dim) if isinstance(dim, str) else dim for dim in type.shape]
             value = Value(name, TensorType(type.dtype, tuple(self.given.get(name, shape))))
             self.graph.inputs.append(value)
             self.builder.begin(name, "input")
             self.scope[name] = value if type.dtype not in NARROWED else self.builder.cast(value, DType.f32)
+
+    def _add_constant_input(self, name: str, type: TensorType) -> None:
+        array = np.asarray(self.constants[name])
+        if array.dtype != type.dtype.numpy:
+            raise InputError(f"input '{name}' is {type.dtype.numpy}, the constant is {array.dtype}", where=self.where)
+        self.scope[name] = constant(usable_array(array, name), name)
 
     def _input_type(self, info: onnx.ValueInfoProto) -> TensorType:
         if not info.type.HasField("tensor_type"):

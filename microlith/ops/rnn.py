@@ -44,6 +44,7 @@ _ATTRS: dict[str, Any] = {
     "activations": (0, 1, 1, 0, 1, 1),
     "alphas": (0.0,) * 6,
     "betas": (0.0,) * 6,
+    "rounded_h": 0,
 }
 
 _GATES = {"lstm": 4, "gru": 3, "rnn": 1}
@@ -104,6 +105,15 @@ Step = Callable[[Array, Array, Array, State], State]
 """From the weighted input of one step, the recurrent weights and their bias, and (h, c) to the next (h, c)."""
 
 
+def _rounded(h: Array) -> Array:
+    """h in 256 levels over its range and 0."""
+    low, high = (np.float32(f(h.astype(np.float32), initial=0.0)) for f in (np.min, np.max))
+    scale = np.float32((high - low) / np.float32(255.0)) if high > low else np.float32(1.0)
+    zero = np.clip(np.rint(-low / scale), 0, 255)
+    levels = np.clip(np.rint(h.astype(np.float32) / scale), -zero, 255 - zero)
+    return levels.astype(np.float64) * np.float64(scale)
+
+
 def _lstm_step(attrs: Attrs, direction: int, peepholes: Array) -> Step:
     f, g, last = (_activation(attrs, direction, index) for index in range(3))
     p_i, p_o, p_f = np.split(peepholes, 3)
@@ -111,7 +121,8 @@ def _lstm_step(attrs: Attrs, direction: int, peepholes: Array) -> Step:
 
     def step(inputs: Array, r: Array, r_bias: Array, state: State) -> State:
         h, c = state
-        i, o, forget, cell = np.split(inputs + r @ h + r_bias, 4)
+        seen = _rounded(h) if attrs["rounded_h"] else h
+        i, o, forget, cell = np.split(inputs + r @ seen + r_bias, 4)
         i, forget = f(i + p_i * c), f(forget + p_f * c)
         if attrs["input_forget"] == 1:
             forget = 1.0 - i

@@ -1,6 +1,21 @@
+#include "common/requant.h"
 #include "rnn/rnn_steps.h"
 
 NNACL_DECLARE(nnacl_lstm_f32_c);
+
+/* h rounded to multiples of its range over 255, halves to even; 0 is one of them. */
+static void round_state(const float *h, int32_t hidden, float *rounded) {
+    float low = 0.0f, high = 0.0f;
+    for (int32_t j = 0; j < hidden; j++) {
+        low = h[j] < low ? h[j] : low;
+        high = h[j] > high ? h[j] : high;
+    }
+    const float scale = high > low ? (high - low) / 255.0f : 1.0f;
+    const int32_t zero = nnacl_round_even(-low / scale, 0, 255);
+    for (int32_t j = 0; j < hidden; j++) {
+        rounded[j] = (float)nnacl_round_even(h[j] / scale, -zero, 255 - zero) * scale;
+    }
+}
 
 /* c and h of one step from the sums of its gates i o f c. */
 static void lstm_step(const nnacl_rnn_params *p, int32_t direction, const float *gates, const float *peepholes,
@@ -44,7 +59,11 @@ void nnacl_lstm_f32_c(const nnacl_ctx *ctx, const void *params, const void *cons
         nnacl_rnn_begin(p->has_c ? (const float *)in[6] + s.state : NULL, p->hidden, c);
         for (int32_t i = 0; i < s.length; i++) {
             const int32_t t = nnacl_rnn_time(&s, i);
-            nnacl_rnn_gates(p, w, r, bias, bias ? bias + rows : NULL, s.x + t * s.x_step, h, 0, rows, gates);
+            const float *seen = p->rounded_h ? gates + rows : h;
+            if (p->rounded_h) {
+                round_state(h, p->hidden, gates + rows);
+            }
+            nnacl_rnn_gates(p, w, r, bias, bias ? bias + rows : NULL, s.x + t * s.x_step, seen, 0, rows, gates);
             lstm_step(p, s.direction, gates, peepholes, h, c, s.y + t * s.y_step);
         }
         nnacl_rnn_finish(p, &s);

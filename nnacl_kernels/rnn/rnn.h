@@ -12,8 +12,9 @@
  *   gru (3 gates z r h): z = F(w x + r h), r likewise, g = G(w x + r (r h)) or, with linear_before_reset,
  *     G(w x + bias + r (r h + bias)); h' = (1 - z) g + z h.
  *   rnn (1 gate): h' = F(w x + r h).
- * Arguments of F and G are limited to +-clip, as in ONNX Runtime; that of H is not. Direction 2 computes both; the
- * second runs from the end of each sequence to its beginning.
+ * Arguments of F and G are limited to +-clip, as in ONNX Runtime; that of H is not. With rounded_h the products r h are
+ * made with h rounded to the nearest of 256 levels over its range and 0 at the time, as a quantized product at run time
+ * would have it. Direction 2 computes both; the second runs from the end of each sequence to its beginning.
  *
  * quantized_lstm: x s8 [steps, batch, size], w s8 [4 * hidden, size], r s8 [4 * hidden, hidden] (gates i o f c), 3
  * biases s32 [2, 4 * hidden] (for the sums w x and r h, what the zero points of x and h subtract included), 4 initial h
@@ -61,6 +62,8 @@ typedef struct nnacl_rnn_params {
     int32_t steps, batch, size, hidden, directions;
     int32_t has_bias, has_lengths, has_h, has_c, has_peepholes;
     int32_t lengths_are_s64;
+    /* attribute of lstm */
+    int32_t rounded_h;
 } nnacl_rnn_params;
 
 typedef struct nnacl_quantized_lstm_params {

@@ -18,6 +18,7 @@ static const char *check_attributes(const nnacl_rnn_params *p) {
     NNACL_REQUIRE(p->layout == 0 || p->layout == 1, "layout must be 0 or 1");
     NNACL_REQUIRE(p->clip >= 0.0f && p->cell_clip >= 0.0f, "clip and cell_clip must not be negative");
     NNACL_REQUIRE(p->input_forget >= 0 && p->input_forget <= 2, "input_forget must be 0, 1 or 2");
+    NNACL_REQUIRE(p->rounded_h == 0 || p->rounded_h == 1, "rounded_h must be 0 or 1");
     NNACL_REQUIRE(p->linear_before_reset == 0 || p->linear_before_reset == 1, "linear_before_reset must be 0 or 1");
     for (int32_t i = 0; i < 6; i++) {
         NNACL_REQUIRE(p->activations[i] >= NNACL_RNN_SIGMOID && p->activations[i] <= NNACL_RNN_SOFTPLUS,
@@ -90,22 +91,24 @@ static const char *lstm_resize(void *params, const nnacl_tensor *in, int32_t n_i
 
 static const char *gru_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     NNACL_REQUIRE(n_out == 2, "the outputs are y and h");
+    NNACL_REQUIRE(!((const nnacl_rnn_params *)params)->rounded_h, "rounded_h is for lstm only");
     return resize(params, in, n_in, 6, 3, out, n_out);
 }
 
 static const char *rnn_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     NNACL_REQUIRE(n_out == 2, "the outputs are y and h");
+    NNACL_REQUIRE(!((const nnacl_rnn_params *)params)->rounded_h, "rounded_h is for lstm only");
     return resize(params, in, n_in, 6, 1, out, n_out);
 }
 
-/* One number for each gate and unit; gru keeps one more for each unit. */
+/* One number for each gate and unit, and for each unit of h that is rounded. */
 static size_t workspace(const void *params, int32_t vectors) {
     return (size_t)vectors * sizeof(float) * (size_t)((const nnacl_rnn_params *)params)->hidden;
 }
 
 static size_t lstm_workspace(const void *params, const nnacl_kernel *kernel) {
     (void)kernel;
-    return workspace(params, 4);
+    return workspace(params, ((const nnacl_rnn_params *)params)->rounded_h ? 5 : 4);
 }
 
 static size_t gru_workspace(const void *params, const nnacl_kernel *kernel) {

@@ -73,6 +73,7 @@ static void draw_layer(check_case *c, int32_t gates, int32_t states) {
         }
     }
     if (states == 2) {
+        p->rounded_h = check_chance(c, 20);
         draw_weights(c, check_chance(c, 30), 2, peepholes);
     }
     c->n_out = 1 + states;
