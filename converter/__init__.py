@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError, ModelFormatError
-from ..ir import Graph
+from ..ir import Graph, all_graphs
 from ..numerics import CONTRACTS
 from ..rewrite import PassRecord
 from .pipeline import optimize
@@ -32,6 +32,7 @@ def convert(
     source: str | os.PathLike[str] | bytes | onnx.ModelProto,
     *,
     inputs: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
     observer: Observer | None = None,
     contract: str | None = None,
     progress: Progress | None = None,
@@ -39,7 +40,8 @@ def convert(
     """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
     their names.
 
-    ``inputs`` maps input names to shapes, which fixes symbolic sizes. ``contract`` replaces the rounding contract of
+    ``inputs`` maps input names to shapes, which fixes symbolic sizes. ``constants`` maps input names to arrays: they
+    become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
     the format (``tflite-double``, ``single`` or ``float-even``). ``observer`` is called after each pass. Raises a
     MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
     """
@@ -51,8 +53,9 @@ def convert(
             observer(record.name, record.changed, record.nodes_before, record.nodes_after)
 
     with np.errstate(all="ignore"):  # a model may well compute infinities from its constants
-        graph = import_model(source, inputs=inputs, progress=progress)
-        graph.contract = contract or graph.contract
+        graph = import_model(source, inputs=inputs, constants=constants, progress=progress)
+        for part in all_graphs(graph):
+            part.contract = contract or part.contract
         return optimize(graph, observer=observe, progress=progress)
 
 
@@ -60,6 +63,7 @@ def import_model(
     source: str | os.PathLike[str] | bytes | onnx.ModelProto,
     *,
     inputs: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
     progress: Progress | None = None,
 ) -> Graph:
     """The graph as the model's own frontend imports it, before any pass."""
@@ -74,11 +78,12 @@ def import_model(
         from .frontends.tflite import import_tflite, load_tflite
 
         assert isinstance(source, bytes | Path)
-        return (import_tflite if isinstance(source, bytes) else load_tflite)(source, inputs=inputs)
+        load = import_tflite if isinstance(source, bytes) else load_tflite
+        return load(source, inputs=inputs, constants=constants)
     if kind == "onnx":
         from .frontends.onnx import import_onnx
 
-        return import_onnx(source, inputs=inputs, progress=progress)
+        return import_onnx(source, inputs=inputs, constants=constants, progress=progress)
     where = str(source) if isinstance(source, Path) else "model"
     raise ModelFormatError("neither an ONNX nor a TFLite model", where=where, hint="files end in .onnx or .tflite")
 

@@ -83,8 +83,8 @@ def import_onnx(
     """The graph of an ONNX model: a file, the bytes of one, or a ``ModelProto``, which stays as it is.
 
     ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes, and ``constants`` to what they are.
-    Raises ModelFormatError for what is not a sound model, InputError for either when it does not fit, and UnsupportedError with all nodes that cannot be
-    converted.
+    Raises ModelFormatError for what is not a sound model, InputError for either when it does not fit, and
+    UnsupportedError with all nodes that cannot be converted.
     """
     path = Path(source) if isinstance(source, str | Path) else None
     where = "model" if path is None else str(path)

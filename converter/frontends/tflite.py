@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
-from microlith.ir import Graph, Value
+from microlith.ir import Graph, TensorType, Value
 
 from . import tflite_composite, tflite_conv, tflite_data, tflite_math, tflite_numeric, tflite_rnn
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
@@ -35,22 +37,33 @@ def supported_operators() -> list[str]:
     return sorted(ROWS)
 
 
-def load_tflite(path: str | Path, *, inputs: Mapping[str, Sequence[int]] | None = None) -> Graph:
+def load_tflite(
+    path: str | Path,
+    *,
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
+) -> Graph:
     """The graph of a .tflite file; errors as ``import_tflite``, and ModelFormatError when it cannot be read."""
     path = Path(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise ModelFormatError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
-    return import_tflite(data, name=path.stem, where=str(path), inputs=inputs)
+    return import_tflite(data, name=path.stem, where=str(path), inputs=inputs, constants=constants)
 
 
 def import_tflite(
-    data: bytes, *, name: str = "model", where: str = "", inputs: Mapping[str, Sequence[int]] | None = None
+    data: bytes,
+    *,
+    name: str = "model",
+    where: str = "",
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    constants: Mapping[str, np.ndarray] | None = None,
 ) -> Graph:
-    """The graph of a TFLite model in memory. ``inputs`` gives some inputs other sizes than the file states.
+    """The graph of a TFLite model in memory. ``inputs`` gives some inputs other sizes than the file states, and
+    ``constants`` takes some as known.
 
-    Raises ModelFormatError when the bytes are not a sound model, InputError when ``inputs`` does not fit it, and
+    Raises ModelFormatError when the bytes are not a sound model, InputError when either does not fit it, and
     UnsupportedError that lists every operator that cannot be converted.
     """
     model = read_model(data, where=where or name)
@@ -58,8 +71,9 @@ def import_tflite(
     if model.description:
         graph.metadata["description"] = model.description
     subgraph = model.subgraphs[0]
-    _resize(subgraph, inputs or {}, where or name)
-    importer = _Importer(graph, subgraph, len(data), where or name)
+    known = {key: np.asarray(array) for key, array in (constants or {}).items()}
+    _resize(subgraph, {**(inputs or {}), **{key: array.shape for key, array in known.items()}}, where or name)
+    importer = _Importer(graph, subgraph, len(data), where or name, known)
     importer.run()
     return graph
 
@@ -79,8 +93,16 @@ def _resize(subgraph: TfliteSubgraph, inputs: Mapping[str, Sequence[int]], where
 
 
 class _Importer:
-    def __init__(self, graph: Graph, subgraph: TfliteSubgraph, file_size: int, where: str) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        subgraph: TfliteSubgraph,
+        file_size: int,
+        where: str,
+        constants: Mapping[str, np.ndarray],
+    ) -> None:
         self.graph = graph
+        self.constants = constants
         self.subgraph = subgraph
         self.builder = Builder(graph, subgraph.tensors, file_size)
         self.where = where
@@ -112,6 +134,9 @@ class _Importer:
         except Reject as error:
             self.problems.append(Unsupported(self.builder.label(tensor), "input", error.reason, error.hint))
             return
+        if tensor.name in self.constants:
+            self.builder.values[tensor.index] = self.constant_input(tensor, type)
+            return
         name = self.builder.unique(tensor.name or f"input_{len(self.graph.inputs)}")
         if not is_shifted(tensor):
             value = Value(name, type, quant=tensor.quant)
@@ -121,6 +146,16 @@ class _Importer:
         unsigned = Value(name, type.__class__(DType.u8, tensor.shape), quant=tensor.quant)
         self.graph.inputs.append(unsigned)
         self.builder.values[tensor.index] = self.requantize(unsigned, tensor, DType.s8, f"{name}/int8")
+
+    def constant_input(self, tensor: TfliteTensor, type: TensorType) -> Value:
+        """An input that the caller knows."""
+        array = self.constants[tensor.name]
+        dtype = DType.u8 if is_shifted(tensor) else type.dtype
+        if array.dtype != dtype.numpy:
+            raise InputError(f"input '{tensor.name}' is {dtype.numpy}, the constant is {array.dtype}", where=self.where)
+        data = np.ascontiguousarray(array) if dtype is type.dtype else (array.astype(np.int16) - 128).astype(np.int8)
+        name = self.builder.unique(tensor.name)
+        return Value(name, type, data=data.reshape(type.shape), quant=self.builder.quant_of(tensor))
 
     def requantize(self, value: Value, tensor: TfliteTensor, to: DType, name: str) -> Value:
         """The same real numbers as uint8 or int8."""
