@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
+from . import onnx_contrib_integer
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_rnn import ROWS as RECURRENT
 
@@ -119,5 +120,7 @@ _ROWS: dict[str, Callable[[Builder, OnnxNode], Value | list[Value]]] = {
     "SkipSimplifiedLayerNormalization": _skip_norm("rms_norm"),
 }
 
-ROWS: dict[tuple[str, str], Row] = {(MICROSOFT, name): row for name, row in _ROWS.items()}
+ROWS: dict[tuple[str, str], Row] = {
+    (MICROSOFT, name): row for name, row in {**_ROWS, **onnx_contrib_integer.ROWS}.items()
+}
 """By domain and operator."""
