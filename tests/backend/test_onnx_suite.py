@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import unittest
+from pathlib import Path
 
+import numpy as np
+import onnx
 import operators_page
 import outcomes
 import pytest
+from onnx import numpy_helper
 from onnx.backend.test import BackendTest
 from onnx_suite import KINDS, MicrolithBackend, cases, run_case
 
 HINT = "after a change that is meant: python tests/backend/operators_page.py"
+
+LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("light_*.onnx"))
 
 GROUPS = sorted({(case.kind, case.op) for kind in KINDS for case in cases(kind)})
 
@@ -39,6 +46,36 @@ def test_outcomes_are_of_tests_that_exist() -> None:
 def test_page_is_up_to_date() -> None:
     """The page says what the code says."""
     assert operators_page.PAGE.read_text("utf-8") == operators_page.page(outcomes.stored()), HINT
+
+
+@pytest.mark.slow
+def test_generated_code() -> None:
+    """Every node test that passes in the runtime, as C on this machine."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    expected = outcomes.stored(outcomes.GENERATED_FILE)
+    actual = outcomes.measured_as_generated()
+    wrong = [
+        f"{name}: {item.status} {item.reason}" for (_, name), item in actual.items() if ("node", name) not in expected
+    ]
+    passes = [f"{name} passes" for _, name in expected.keys() - actual.keys()]
+    assert not wrong + passes, "\n".join([*wrong, *passes, HINT])
+    passing = sum((case.kind, case.name) not in outcomes.stored() for case in cases("node"))
+    assert len(actual) <= 0.05 * passing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", LIGHT, ids=lambda path: path.stem)
+def test_light_models(path: Path) -> None:
+    """Well-known networks whose weights are all alike."""
+    expected = numpy_helper.to_array(
+        onnx.TensorProto.FromString(path.with_name(f"{path.stem}_output_0.pb").read_bytes())
+    )
+    prepared = MicrolithBackend.prepare(onnx.load(path))
+    shape = tuple(max(size, 1) for size in prepared.model.inputs[0].shape)
+    count = int(np.prod(shape))
+    (actual,) = prepared.run([(np.arange(count).reshape(shape) / count).astype(np.float32)])
+    np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-7)
 
 
 def test_standard_runner() -> None:

@@ -1,0 +1,228 @@
+"""The tests of the ONNX suite as generated C on this machine, many of them in one library.
+
+Generated code has fixed shapes. So inputs that decide about shapes (axes, sizes, positions, ...) are stored in the
+model with the values that the test gives them, as one would do for such a model; open sizes are those of its arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compare, one_line
+
+from microlith import ops
+from microlith.codegen import execute, generate
+from microlith.converter import convert, import_model
+from microlith.errors import MicrolithError
+from microlith.ir import Graph, Value
+
+FLAGS = (
+    "-std=c11",
+    "-O1",
+    "-fPIC",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Werror",
+)
+
+MOST_ROUNDS = 4
+"""How often inputs may turn out to decide about shapes, once others are known."""
+
+
+@dataclass
+class Program:
+    """A data set of a test as a generated project. ``outcome``: why there is none, or what became of it."""
+
+    case: Case
+    inputs: Sequence[Any]
+    expected: Sequence[Any]
+    project: execute.Project | None = None
+    outcome: Outcome | None = None
+
+    def fail(self, status: str, reason: str) -> None:
+        self.outcome = Outcome(status, reason)
+
+
+def programs(cases: Sequence[Case], folder: Path) -> list[Program]:
+    """Generates a project for every data set of every test."""
+    result = []
+    for case in cases:
+        for inputs, outputs in case.data_sets:
+            program = Program(case, arrays_of(inputs), arrays_of(outputs))
+            name = f"program_{len(result)}"  # names of projects are short; those of tests are not
+            try:
+                _generate(program, name, folder / name)
+            except MicrolithError as error:
+                program.fail(REFUSED, error.what)
+            except Exception as error:
+                program.fail(FAILS, f"{type(error).__name__}: {one_line(error)}")
+            result.append(program)
+    return result
+
+
+def _generate(program: Program, name: str, folder: Path) -> None:
+    graph = _static_graph(program.case.model, program.inputs)
+    names = [info.name for info in program.case.model.graph.input]
+    given = dict(zip(names, program.inputs, strict=False))
+    sample = {value.name: given[value.name] for value in graph.inputs}
+    with np.errstate(all="ignore"):
+        generate(graph, "host", folder, name=name, samples=[sample])
+    program.project = execute.Project.open(folder)
+
+
+def _static_graph(model: onnx.ModelProto, inputs: Sequence[Any]) -> Graph:
+    """The graph with every size known."""
+    arrays = dict(zip([info.name for info in model.graph.input], inputs, strict=False))
+    stored: set[str] = set()
+    for _ in range(MOST_ROUNDS):
+        fixed = _with_constants(model, {name: arrays[name] for name in stored})
+        shapes = {info.name: arrays[info.name].shape for info in fixed.graph.input if info.name not in stored}
+        deciding = _deciding_inputs(import_model(fixed, inputs=shapes))
+        if not deciding - stored:
+            return convert(fixed, inputs=shapes)
+        stored |= deciding
+    raise AssertionError("the inputs that decide about shapes could not be found")
+
+
+def _with_constants(model: onnx.ModelProto, values: dict[str, np.ndarray]) -> onnx.ModelProto:
+    fixed = onnx.ModelProto()
+    fixed.CopyFrom(model)
+    for name, array in values.items():
+        fixed.graph.initializer.append(numpy_helper.from_array(array, name))
+    kept = [info for info in fixed.graph.input if info.name not in values]
+    del fixed.graph.input[:]
+    fixed.graph.input.extend(kept)
+    return fixed
+
+
+def _deciding_inputs(graph: Graph) -> set[str]:
+    """The graph inputs that the data inputs of some node come from."""
+    waiting: list[Value] = []
+    for node in graph.nodes:
+        waiting.extend(ops.get(node.op).data_of(node))
+    seen: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if value.producer is not None and value.producer.op not in ("shape", "size"):
+            waiting.extend(source for source in value.producer.inputs if source is not None)
+    return {value.name for value in graph.inputs if value in seen}
+
+
+def build(made: Sequence[Program], folder: Path, jobs: int = 2) -> ctypes.CDLL:
+    """One library of all projects; each kernel is compiled once. A project that does not compile is noted."""
+    objects: list[Path] = []
+    kernels: dict[str, Path] = {}
+    for program in made:
+        if program.project is not None:
+            root = program.project.folder / "kernels"
+            kernels.update({path.relative_to(root).as_posix(): path for path in root.rglob("*.c")})
+    (folder / "objects").mkdir()
+
+    def compile_kernel(item: tuple[str, Path]) -> Path:
+        name, path = item
+        target = folder / "objects" / f"kernel_{name.replace('/', '_')}.o"
+        _compile(path, target, [path.parents[name.count("/")]])
+        return target
+
+    def compile_model(program: Program) -> list[Path]:
+        assert program.project is not None
+        root = program.project.folder
+        targets = []
+        for source in sorted(root.glob("*.c")):
+            target = folder / "objects" / f"{source.stem}.o"
+            try:
+                _compile(source, target, [root, root / "kernels"], optimize="-O0")
+            except subprocess.CalledProcessError as error:
+                program.fail(FAILS, f"compiler: {' '.join(error.stderr.split())[:300]}")
+                return []
+            targets.append(target)
+        return targets
+
+    with ThreadPoolExecutor(jobs) as pool:
+        objects.extend(pool.map(compile_kernel, sorted(kernels.items())))
+        for some in pool.map(compile_model, [program for program in made if program.project is not None]):
+            objects.extend(some)
+    (folder / "objects.txt").write_text("\n".join(map(str, objects)))
+    library = folder / "suite.so"
+    subprocess.run(
+        [_compiler(), "-shared", "-o", str(library), f"@{folder / 'objects.txt'}", "-lm"], check=True, timeout=600
+    )
+    return ctypes.CDLL(str(library))
+
+
+def _compiler() -> str:
+    return shutil.which("gcc") or shutil.which("cc") or "cc"
+
+
+def _compile(source: Path, target: Path, includes: Sequence[Path], optimize: str = "-O1") -> None:
+    flags = [flag if flag != "-O1" else optimize for flag in FLAGS]
+    command = [_compiler(), *flags, *(f"-I{path}" for path in includes), "-c", "-o", str(target), str(source)]
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+
+
+def run(program: Program, library: ctypes.CDLL) -> Outcome:
+    """Runs one project; its outcome."""
+    if program.outcome is not None:
+        return program.outcome
+    assert program.project is not None
+    name, report = program.project.name, program.project.report
+    names = [info.name for info in program.case.model.graph.input]
+    given = dict(zip(names, program.inputs, strict=False))
+    arena = _aligned(report["arena_bytes"])
+    instance = (ctypes.c_void_p * 1)()
+    status = _function(library, f"{name}_init", ctypes.c_int)(
+        instance, arena.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(arena.nbytes)
+    )
+    if status != 0:
+        return Outcome(FAILS, f"init: {status}")
+    for index, tensor in enumerate(report["inputs"]):
+        address = _function(library, f"{name}_input", ctypes.c_void_p)(instance, index)
+        array = np.ascontiguousarray(given[tensor["name"]])
+        if address is not None:
+            ctypes.memmove(address, array.ctypes.data, array.nbytes)
+    _function(library, f"{name}_run", None)(instance)
+    actual = list(_outputs(program, library, instance))
+    return compare(program.case, actual, program.expected)
+
+
+def _outputs(program: Program, library: ctypes.CDLL, instance: Any) -> Iterator[np.ndarray]:
+    assert program.project is not None
+    name, report = program.project.name, program.project.report
+    for index, tensor in enumerate(report["outputs"]):
+        address = _function(library, f"{name}_output", ctypes.c_void_p)(instance, index)
+        array = np.empty(tensor["shape"], execute.DType[tensor["dtype"]].numpy)
+        if array.nbytes:
+            ctypes.memmove(array.ctypes.data, address, array.nbytes)
+        yield array
+
+
+def _function(library: ctypes.CDLL, name: str, result: Any) -> Any:
+    function = library[name]
+    function.restype = result
+    return function
+
+
+def _aligned(size: int) -> np.ndarray:
+    """``size`` bytes that begin at a multiple of 64."""
+    memory = np.zeros(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]
+
+
+__all__ = ["DIFFERS", "Program", "build", "programs", "run"]
