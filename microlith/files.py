@@ -33,7 +33,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         temporary.replace(target)
     except OSError as error:
         raise OutputError(
-            f"cannot write: {error.strerror or error}", where=str(target), hint="choose a writable folder with --output"
+            f"cannot write: {error.strerror or error}", where=str(target), hint="choose a writable folder"
         ) from error
     finally:
         if temporary is not None:

@@ -12,13 +12,14 @@ from rich.table import Table
 from .console import (
     JsonOption,
     LithArgument,
+    RunShapeOption,
     bytes_text,
     console,
     count_text,
     existing,
+    noise_for,
     print_json,
     progress_bar,
-    seeded_input,
 )
 
 NAME = "bench"
@@ -27,6 +28,7 @@ EXAMPLE = "microlith bench model.lith --threads 2 --profile"
 
 def command(
     model: LithArgument,
+    shapes: RunShapeOption = None,
     threads: Annotated[int, typer.Option(min=1, max=256, help="Threads.")] = 1,
     isa: Annotated[str | None, typer.Option(help="Use only these instruction sets, as in c or c,avx2.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Measured runs.")] = 50,
@@ -38,10 +40,7 @@ def command(
     from microlith import load
 
     with load(existing(model), threads=threads, isa=isa) as session:
-        inputs = {
-            spec.name: seeded_input([max(dim, 1) for dim in spec.shape], spec.dtype, index)
-            for index, spec in enumerate(session.inputs)
-        }
+        inputs = noise_for(((spec.name, spec.shape, spec.dtype) for spec in session.inputs), shapes, 0)
         times: list[int] = []
         with progress_bar(f"bench {model.name}") as advance:
             for index in range(warmup + repeat):

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from .codegen_command import TargetOption
-from .console import JsonOption, ModelArgument, ShapeOption, bytes_text, console, count_text, open_graph, print_json
+from .console import (
+    JsonOption,
+    ModelArgument,
+    ShapeOption,
+    bytes_text,
+    console,
+    count_text,
+    open_graph,
+    parse_size,
+    print_json,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from microlith.codegen.execute import Size
+    from microlith.ir import Graph
 
 NAME = "check"
 EXAMPLE = "microlith check model.tflite --target cortex-m4"
 
 
 def command(
-    model: ModelArgument, target: TargetOption = "host", shapes: ShapeOption = None, as_json: JsonOption = False
+    model: ModelArgument,
+    target: TargetOption = "host",
+    shapes: ShapeOption = None,
+    ram: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="RAM of your chip, as in 64K. Default: the emulated board's.")
+    ] = None,
+    flash: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Flash of your chip, as in 1M. Default: the emulated board's.")
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Compile in a temporary folder to know code and stack too.")
+    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Tell before anything is written whether a model runs on a target: every op, MACs, parameters, RAM and flash.
 
@@ -26,12 +55,14 @@ def command(
     from microlith.targets import get
 
     row = get(target)
+    budgets = {"ram": parse_size("--ram", ram), "flash": parse_size("--flash", flash)}
     try:
         graph = open_graph(model, shapes)
         program = lower(graph, row.isa, alignment=row.alignment)
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)
         raise typer.Exit(1) from None
+    size = _measured(graph, target) if measure else None
     layers: list[dict[str, Any]] = [
         {
             "op": call.node.op,
@@ -52,38 +83,63 @@ def command(
         "arena_bytes": program.arena_size,
         "arena_lower_bound": program.arena_lower_bound,
         "weight_bytes": program.constant_bytes,
-        "ram_available": row.ram_bytes,
-        "flash_available": row.flash_bytes,
+        "code_bytes": None if size is None else size.code,
+        "ram_bytes": program.arena_size if size is None else size.ram,
+        "flash_bytes": program.constant_bytes if size is None else size.flash,
+        "ram_available": budgets["ram"] or row.ram_bytes,
+        "flash_available": budgets["flash"] or row.flash_bytes,
         "layers": layers,
     }
-    problems = []
-    if row.ram_bytes and program.arena_size > row.ram_bytes:
-        problems.append(
-            f"the arena of {bytes_text(program.arena_size)} is more than {bytes_text(row.ram_bytes)} of RAM"
-        )
-    if row.flash_bytes and program.constant_bytes > row.flash_bytes:
-        problems.append(
-            f"weights of {bytes_text(program.constant_bytes)} are more than {bytes_text(row.flash_bytes)} of flash"
-        )
+    problems = [
+        f"{bytes_text(report[f'{kind}_bytes'])} of {label} are more than the {bytes_text(available)} there are"
+        for kind, label in (("ram", "RAM"), ("flash", "flash"))
+        if (available := report[f"{kind}_available"]) and report[f"{kind}_bytes"] > available
+    ]
     report["problems"] = problems
     if as_json:
         print_json(report)
     else:
-        table = Table("op", "name", "supported", "kernel", "MACs", title=f"{model.name} on {target}")
-        for layer in layers:
-            macs = count_text(layer["macs"]) if layer["macs"] else ""
-            table.add_row(layer["op"], layer["name"], "yes", layer["kernel"] or "view, no code", macs)
-        console.print(table)
-        console.print(
-            f"{count_text(program.macs)} MACs, {count_text(report['parameters'])} parameters, "
-            f"peak RAM {bytes_text(program.arena_size)} (arena; lower bound {bytes_text(program.arena_lower_bound)}), "
-            f"flash {bytes_text(program.constant_bytes)} of weights besides the code",
-            highlight=False,
-        )
-        for problem in problems:
-            console.print(f"[bold red]does not fit:[/bold red] {problem}")
+        _print(report, model.name, "the emulated board" if not any(budgets.values()) else "your chip")
     if problems:
         raise typer.Exit(1)
+
+
+def _measured(graph: Graph, target: str) -> Size:
+    """Generates and compiles in a folder that goes away."""
+    from microlith import generate, targets
+    from microlith.codegen import execute
+
+    execute.require_tools(targets.get(target))
+    with progress_bar(f"compile for {target}"), tempfile.TemporaryDirectory(prefix="microlith-check-") as folder:
+        generate(graph, target, Path(folder) / "project", name="model")
+        project = execute.Project.open(Path(folder) / "project")
+        execute.build(project)
+        return execute.measure_size(project)
+
+
+def _print(report: dict[str, Any], name: str, board: str) -> None:
+    table = Table("op", "name", "supported", "kernel", "MACs", title=f"{name} on {report['target']}")
+    for layer in report["layers"]:
+        macs = count_text(layer["macs"]) if layer["macs"] else ""
+        table.add_row(layer["op"], layer["name"], "yes", layer["kernel"] or "view, no code", macs)
+    console.print(table)
+    measured = report["code_bytes"] is not None
+    ram = "arena, stack and variables" if measured else "arena; --measure adds stack and variables"
+    flash = "weights and code" if measured else "weights; --measure adds the code"
+    console.print(
+        f"{count_text(report['macs'])} MACs, {count_text(report['parameters'])} parameters\n"
+        f"RAM {bytes_text(report['ram_bytes'])} ({ram}; lower bound of the arena "
+        f"{bytes_text(report['arena_lower_bound'])}), flash {bytes_text(report['flash_bytes'])} ({flash})",
+        highlight=False,
+    )
+    if report["ram_available"]:
+        console.print(
+            f"{board}: {bytes_text(report['ram_available'])} of RAM, {bytes_text(report['flash_available'])} of flash"
+            + ("" if board == "your chip" else "; name your chip's with --ram and --flash"),
+            highlight=False,
+        )
+    for problem in report["problems"]:
+        console.print(f"[bold red]does not fit:[/bold red] {problem}", highlight=False)
 
 
 def _report_unsupported(error: Any, target: str, as_json: bool) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from microlith.errors import InputError, MicrolithError
 
+from .constants import parse_constants
+
 if TYPE_CHECKING:
     from microlith.ir import Graph
 
@@ -26,11 +28,16 @@ _PIPE_WIDTH = 160
 console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 error_console = Console(stderr=True, soft_wrap=True)
 
+ForeignArgument = Annotated[Path, typer.Argument(help="The model: .onnx or .tflite.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="The model: .onnx, .tflite or .lith.", show_default=False)]
 LithArgument = Annotated[Path, typer.Argument(help="A .lith file.", show_default=False)]
 ShapeOption = Annotated[
     list[str] | None,
     typer.Option("--input", "-i", metavar="NAME:DIMS", help="Fix an input's shape, as in x:1,3,224,224. Repeatable."),
+]
+RunShapeOption = Annotated[
+    list[str] | None,
+    typer.Option("--input", "-i", metavar="NAME:DIMS", help="Choose an input's shape where it is open. Repeatable."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
@@ -46,6 +53,8 @@ def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
             shape = (-1,)
         if not separator or not name or any(dim < 0 for dim in shape):
             raise InputError(f"--input {option}: expected NAME:DIMS", hint="for instance --input x:1,3,224,224")
+        if name in shapes:
+            raise InputError(f"--input {option}: input '{name}' is given twice")
         shapes[name] = shape
     return shapes
 
@@ -53,7 +62,7 @@ def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
 def existing(path: Path) -> Path:
     """The path, if a readable file stands there; InputError otherwise."""
     if path.is_dir():
-        raise InputError("is a folder, not a model file", where=str(path))
+        raise InputError("is a folder, not a file", where=str(path))
     if not path.exists():
         raise InputError("no such file", where=str(path), hint="check the path")
     try:
@@ -63,23 +72,34 @@ def existing(path: Path) -> Path:
     return path
 
 
-def open_graph(path: Path, shapes: Sequence[str] | None = None) -> Graph:
+def open_graph(path: Path, shapes: Sequence[str] | None = None, constants: Sequence[str] | None = None) -> Graph:
     """A finished graph from any model file: a .lith file is read, others are converted in memory."""
     from microlith import modelfile
 
     if is_lith(path):
         if shapes:
-            raise InputError("--input is for .onnx and .tflite models; a .lith file has its shapes", where=str(path))
+            raise InputError(
+                "--input is for .onnx and .tflite models; the shapes of a .lith file were settled when it was made",
+                where=str(path),
+                hint="convert the original model again with --input",
+            )
+        if constants:
+            raise InputError("--constant is for .onnx and .tflite models; a .lith file is finished", where=str(path))
         return modelfile.load(path)
-    return convert_with_progress(path, parse_shapes(shapes))
+    return convert_with_progress(path, parse_shapes(shapes), constants=parse_constants(constants))
 
 
 def is_lith(path: Path) -> bool:
     """Whether a file is a .lith file, by its identifier or, failing that, by its name."""
+    return has_identifier(path) or path.suffix == ".lith"
+
+
+def has_identifier(path: Path) -> bool:
+    """Whether a file begins as a .lith file does."""
     from microlith.modelfile import IDENTIFIER
 
     with existing(path).open("rb") as file:
-        return file.read(8)[4:] == IDENTIFIER or path.suffix == ".lith"
+        return file.read(8)[4:] == IDENTIFIER
 
 
 def convert_with_progress(path: Path, shapes: dict[str, tuple[int, ...]], **options: Any) -> Graph:
@@ -129,6 +149,11 @@ def bytes_text(size: int) -> str:
     return f"{size / (1 << 20):.2f} MiB"
 
 
+def plural(count: int, noun: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def count_text(count: int) -> str:
     """``1200000`` as ``1.20 M``."""
     if count < 10_000:
@@ -149,26 +174,73 @@ def seeded_input(shape: Sequence[int], dtype: np.dtype, seed: int) -> np.ndarray
     return rng.integers(info.min, info.max + 1, shape).astype(dtype)
 
 
+def noise_for(
+    inputs: Iterable[tuple[str, Sequence[int | str], np.dtype]], options: Sequence[str] | None, seed: int
+) -> dict[str, np.ndarray]:
+    """Noise for inputs given as (name, shape, type). Sizes that are not numbers, or negative, come from ``--input``.
+
+    Raises InputError for a size that is missing and for an option that fits no input.
+    """
+    given = parse_shapes(options)
+    arrays: dict[str, np.ndarray] = {}
+    for index, (name, shape, dtype) in enumerate(inputs):
+        known = [dim if isinstance(dim, int) and dim >= 0 else None for dim in shape]
+        wanted = given.pop(name, None)
+        text = ",".join("?" if dim is None else str(dim) for dim in known)
+        if wanted is None and None in known:
+            raise InputError(
+                f"input '{name}' [{text}] has sizes that are known at run time only",
+                hint=f"choose them: --input {name}:{text}",
+            )
+        if wanted is not None:
+            fits = len(wanted) == len(known) and all(a is None or a == b for a, b in zip(known, wanted, strict=True))
+            if not fits:
+                raise InputError(f"--input {name}:{','.join(map(str, wanted))}: the model wants [{text}]")
+        arrays[name] = seeded_input(wanted if wanted is not None else [dim or 0 for dim in known], dtype, seed + index)
+    if given:
+        raise InputError(f"the model has no input '{next(iter(given))}'", hint=f"its inputs: {', '.join(arrays)}")
+    return arrays
+
+
 def load_inputs(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file (or one .npy array under the name ``""``)."""
     try:
         loaded = np.load(existing(path), allow_pickle=False)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"not a NumPy .npz or .npy file: {error}", where=str(path)) from error
-    if isinstance(loaded, np.ndarray):
-        return {"": loaded}
-    try:
+        if isinstance(loaded, np.ndarray):
+            return {"": loaded}
         with loaded:
             return {name: loaded[name] for name in loaded.files}
+    except InputError:
+        raise
+    except ValueError as error:
+        what = "holds Python objects" if "pickle" in str(error) and _is_numpy(path) else "is not an .npz or .npy file"
+        raise InputError(what, where=str(path), hint="write it with numpy.savez(file, NAME=array)") from error
     except Exception as error:  # zipfile and NumPy raise many types on a damaged archive
-        raise InputError(f"damaged .npz file: {error}", where=str(path)) from error
+        raise InputError(f"is a damaged .npz or .npy file: {error}", where=str(path)) from error
+
+
+def _is_numpy(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(6) in (b"\x93NUMPY", b"PK\x03\x04\x14\x00", b"PK\x03\x04-\x00")
+
+
+def parse_size(option: str, text: str | None) -> int | None:
+    """``"64K"`` or ``"1.5M"`` in bytes; InputError names the option."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not match:
+        raise InputError(f"{option} {text}: expected a size such as 65536, 64K or 1M")
+    return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
 
 
 __all__ = [
+    "ForeignArgument",
     "JsonOption",
     "LithArgument",
     "MicrolithError",
     "ModelArgument",
+    "RunShapeOption",
     "ShapeOption",
     "bytes_text",
     "console",
@@ -176,10 +248,14 @@ __all__ = [
     "count_text",
     "error_console",
     "existing",
+    "has_identifier",
     "is_lith",
     "load_inputs",
+    "noise_for",
     "open_graph",
     "parse_shapes",
+    "parse_size",
+    "plural",
     "print_json",
     "progress_bar",
     "seeded_input",

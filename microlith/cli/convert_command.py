@@ -9,28 +9,31 @@ import typer
 from rich.table import Table
 
 from .console import (
+    ForeignArgument,
     JsonOption,
-    ModelArgument,
     ShapeOption,
     bytes_text,
     console,
     convert_with_progress,
     count_text,
-    is_lith,
+    has_identifier,
     parse_shapes,
+    plural,
     print_json,
 )
+from .constants import ConstantOption, parse_constants
 
 NAME = "convert"
 EXAMPLE = "microlith convert mobilenet.onnx -o mobilenet.lith --input x:1,3,224,224"
 
 
 def command(
-    model: ModelArgument,
+    model: ForeignArgument,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write. Default: the model's name with .lith.")
     ] = None,
     shapes: ShapeOption = None,
+    constants: ConstantOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,15 +44,17 @@ def command(
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
 
-    if is_lith(model):
-        raise InputError("is a .lith file already", where=str(model))
+    if has_identifier(model):
+        raise InputError("is a .lith file already", where=str(model), hint="use it with run, codegen or inspect")
+    path = output or model.with_suffix(".lith")
+    if path.exists() and path.samefile(model):
+        raise InputError("the output would replace the model", where=str(path), hint="name another file with --output")
     steps: list[dict[str, object]] = []
 
     def observe(name: str, changed: bool, before: int, after: int) -> None:
         steps.append({"pass": name, "changed": changed, "nodes_before": before, "nodes_after": after})
 
-    graph = convert_with_progress(model, parse_shapes(shapes), observer=observe)
-    path = output or model.with_suffix(".lith")
+    graph = convert_with_progress(model, parse_shapes(shapes), constants=parse_constants(constants), observer=observe)
     size = modelfile.save(graph, path)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
     constant_bytes = sum(value.type.nbytes for value in graph.constants())
@@ -77,10 +82,10 @@ def command(
     costs = "sizes are known at run time only"
     if program is not None:
         costs = (
-            f"{count_text(program.macs)} MACs, arena {bytes_text(program.arena_size)} "
-            f"(lower bound {bytes_text(program.arena_lower_bound)})"
+            f"{count_text(program.macs)} MACs, arena of the runtime on this machine "
+            f"{bytes_text(program.arena_size)} (lower bound {bytes_text(program.arena_lower_bound)})"
         )
     console.print(
-        f"[bold]{path}[/bold]: {len(graph.nodes)} nodes, {bytes_text(size)}, {costs}",
+        f"[bold]{path}[/bold]: {plural(len(graph.nodes), 'node')}, {bytes_text(size)}, {costs}",
         highlight=False,
     )

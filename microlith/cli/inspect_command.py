@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from .console import JsonOption, ModelArgument, ShapeOption, bytes_text, console, count_text, open_graph, print_json
+from .constants import ConstantOption
 
 NAME = "inspect"
 EXAMPLE = "microlith inspect model.lith"
@@ -16,6 +17,7 @@ EXAMPLE = "microlith inspect model.lith"
 def command(
     model: ModelArgument,
     shapes: ShapeOption = None,
+    constants: ConstantOption = None,
     as_text: Annotated[bool, typer.Option("--text", help="Print the graph in its text form.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -24,7 +26,7 @@ def command(
     from microlith.nnacl_kernels import catalogue
     from microlith.text import to_text
 
-    graph = open_graph(model, shapes)
+    graph = open_graph(model, shapes, constants)
     if as_text:
         typer.echo(to_text(graph), nl=False)
         return

@@ -13,11 +13,12 @@ from rich.table import Table
 from .console import (
     JsonOption,
     LithArgument,
+    RunShapeOption,
     console,
     existing,
     load_inputs,
+    noise_for,
     print_json,
-    seeded_input,
 )
 
 NAME = "run"
@@ -31,8 +32,10 @@ def command(
     ] = None,
     outputs: Annotated[Path | None, typer.Option("--outputs", help="The .npz file to write the outputs to.")] = None,
     random: Annotated[
-        int | None, typer.Option("--random", metavar="SEED", help="Use seeded noise as inputs instead of a file.")
+        int | None,
+        typer.Option("--random", metavar="SEED", min=0, help="Use seeded noise as inputs instead of a file."),
     ] = None,
+    shapes: RunShapeOption = None,
     threads: Annotated[int, typer.Option(min=1, max=256, help="Threads.")] = 1,
     isa: Annotated[str | None, typer.Option(help="Use only these instruction sets, as in c or c,avx2.")] = None,
     as_json: JsonOption = False,
@@ -44,6 +47,8 @@ def command(
 
     if (inputs is None) == (random is None):
         raise InputError("give either --inputs FILE or --random SEED")
+    if inputs is not None and shapes:
+        raise InputError("--input chooses sizes for --random; the arrays of --inputs have theirs")
     with load(existing(model), threads=threads, isa=isa) as session:
         if inputs is not None:
             arrays = load_inputs(inputs)
@@ -51,10 +56,7 @@ def command(
                 arrays = {session.inputs[0].name: arrays[""]}
         else:
             assert random is not None
-            arrays = {
-                spec.name: seeded_input([max(dim, 1) for dim in spec.shape], spec.dtype, random + index)
-                for index, spec in enumerate(session.inputs)
-            }
+            arrays = noise_for(((spec.name, spec.shape, spec.dtype) for spec in session.inputs), shapes, random)
         results = session.run(arrays)
     if outputs is not None:
         buffer = io.BytesIO()

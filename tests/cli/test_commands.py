@@ -100,8 +100,18 @@ def test_verify_on_host(cli: Cli, lith_file: Path) -> None:
     outcome = cli("verify", lith_file, "--json")
     report = json.loads(outcome.out)
     assert outcome.code == 0
-    assert {row["engine"] for row in report["outputs"]} == {"runtime", "C on host"}
+    assert {row["engine"] for row in report["outputs"]} == {"runtime", "runtime, C kernels", "C on host"}
     assert all(row["passed"] for row in report["outputs"])
+    assert any({"runtime, C kernels", "C on host"} <= set(group) for group in report["equal_bytes"])
+
+
+def test_check_measures_and_holds_against_a_budget(cli: Cli, lith_file: Path) -> None:
+    outcome = cli("check", lith_file, "--target", "host", "--measure", "--flash", "1K", "--json")
+    report = json.loads(outcome.out)
+    assert outcome.code == 1
+    assert report["flash_bytes"] > report["weight_bytes"] + report["code_bytes"] - 1 > 1024
+    assert "flash" in report["problems"][0]
+    assert cli("check", lith_file, "--target", "cortex-m4", "--ram", "64K", "--flash", "1M").code == 0
 
 
 def test_codegen_writes_a_project_that_builds(cli: Cli, lith_file: Path, tmp_path: Path) -> None:

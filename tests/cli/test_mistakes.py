@@ -138,3 +138,35 @@ def test_output_that_is_no_file(cli: Cli, onnx_file: Path, tmp_path: Path) -> No
     for path in (pipe, tmp_path):
         assert_clear(cli("convert", onnx_file, "-o", path), "cannot write")
     assert pipe.is_fifo()
+
+
+def test_output_that_is_the_model(cli: Cli, onnx_file: Path) -> None:
+    before = onnx_file.read_bytes()
+    assert_clear(cli("convert", onnx_file, "-o", onnx_file), "replace the model")
+    assert onnx_file.read_bytes() == before
+
+
+def test_sizes_that_are_open(cli: Cli, tmp_path: Path) -> None:
+    model = small_model()
+    model.graph.input[0].type.tensor_type.shape.dim[2].dim_param = "height"
+    onnx.save(model, tmp_path / "open.onnx")
+    path = tmp_path / "open.lith"
+    assert cli("convert", tmp_path / "open.onnx", "-o", path).code == 0
+    for command in (["run", path, "--random", 1], ["bench", path, "--repeat", 1]):
+        assert_clear(cli(*command), "x", "--input x:1,3,?,8")
+        assert_clear(cli(*command, "--input", "x:1,4,8,8"), "the model wants")
+        assert_clear(cli(*command, "--input", "z:1,3,8,8"))
+        chosen = cli(*command, "--input", "x:1,3,9,8")
+        assert chosen.code == 0, chosen.err
+
+
+@pytest.mark.parametrize("size", ["", "x", "1T", "-5", "1.2.3K"])
+def test_sizes_of_chips(cli: Cli, lith_file: Path, size: str) -> None:
+    assert_clear(cli("check", lith_file, "--ram", size), "--ram")
+
+
+def test_arrays_that_are_objects(cli: Cli, lith_file: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "objects.npy", np.array([{}, 1], object))
+    assert_clear(cli("run", lith_file, "--inputs", tmp_path / "objects.npy"), "Python objects")
+    assert_clear(cli("run", lith_file, "--inputs", tmp_path), "is a folder")
+    assert_clear(cli("run", lith_file, "--random", "-1"), "--random")
