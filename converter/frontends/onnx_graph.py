@@ -54,9 +54,11 @@ class Sizes:
         return tuple(self.elements.reshape(-1).tolist())
 
     def known(self) -> np.ndarray | None:
-        """As int64 (or float32 after a cast) when every element is a number, else None."""
+        """As int64 (or float32 after a cast, bool after a comparison) when every element is a number, else None."""
         if not all(isinstance(element, int | float) for element in self.dims):
             return None
+        if self.dims and all(isinstance(element, bool) for element in self.dims):
+            return self.elements.astype(np.bool_)
         return self.elements.astype(np.float32 if any(isinstance(e, float) for e in self.dims) else np.int64)
 
 

@@ -16,7 +16,7 @@ from ...ir import Value
 from ...numerics import FLOAT_EVEN
 from . import onnx_conv
 from .onnx_graph import Builder, Entry, OnnxNode, Reject, Row
-from .onnx_quant import decoded, known_quant, parameters_of
+from .onnx_quant import decoded, known_quant, parameters_of, quantized
 from .onnx_window import known, original_rank, pads_of, per_axis, spatial_rank, two_dimensional, window_2d
 
 BYTES = (DType.s8, DType.u8)
@@ -33,10 +33,7 @@ def real(g: Builder, x: Value, scale: Value, zero: Value | None, axis: int = -1)
     if quant is None:
         inputs = [x, g.cast(scale, DType.f32), None if zero is None else g.cast(zero, DType.s32)]
         return g.add("dequantize", inputs, {"axis": axis})
-    if x.quant is not None and x.quant != quant:
-        x = g.copy(x)
-    x.quant = quant
-    return g.add("dequantize", [x])
+    return g.add("dequantize", [quantized(g, x, quant)])
 
 
 def stored(g: Builder, y: Value, scale: Value, zero: Value | None, dtype: DType) -> Value:

@@ -46,12 +46,9 @@ def dequantize_linear(g: Builder, node: OnnxNode) -> Value:
     if x.data is not None and scale.data is not None and not block and (zero is None or zero.data is not None):
         return decoded(g, x.data, parameters_of(scale.data, None if zero is None else zero.data, axis))
     quant = known_quant(scale, zero)
-    if quant is None:
+    if quant is None or x.dtype is DType.s32:
         return g.add("dequantize", [x, *_along(g, scale, zero)], {"axis": axis, "block": block})
-    if x.quant is not None and x.quant != quant:
-        x = g.copy(x)
-    x.quant = quant
-    return g.add("dequantize", [x])
+    return g.add("dequantize", [quantized(g, x, quant)])
 
 
 def dynamic_quantize_linear(g: Builder, node: OnnxNode) -> list[Value]:
@@ -71,6 +68,34 @@ def _layout(node: OnnxNode, x: Value, scale: Value) -> tuple[int, int]:
 def _along(g: Builder, scale: Value, zero: Value | None) -> list[Value | None]:
     """Inputs 1 and 2 of quantize and dequantize."""
     return [g.cast(scale, DType.f32), None if zero is None else g.cast(zero, DType.s32)]
+
+
+_SAME_QUANT = frozenset(
+    {"reshape", "transpose", "slice", "concat", "squeeze", "unsqueeze", "expand", "tile", "max_pool2d"}
+)
+"""Ops whose result has the quantization of their data inputs."""
+
+
+def quantized(g: Builder, x: Value, quant: Quant) -> Value:
+    """``x``, or a copy of it, with a quantization."""
+    if _mark(x, quant):
+        return x
+    copy = g.copy(x)
+    copy.quant = quant
+    return copy
+
+
+def _mark(x: Value, quant: Quant) -> bool:
+    """Sets the quantization of a value and of those that it was made from; False when that cannot be."""
+    if x.quant is not None or x.is_constant:
+        return x.quant == quant
+    node = x.producer
+    if node is not None:
+        inputs = node.inputs if node.op == "concat" else node.inputs[:1]
+        if node.op not in _SAME_QUANT or not all(value is not None and _mark(value, quant) for value in inputs):
+            return False
+    x.quant = quant
+    return True
 
 
 def known_quant(scale: Value, zero: Value | None) -> Quant | None:
