@@ -3,6 +3,7 @@
 #include "common/panels.h"
 #include "common/plan_check.h"
 #include "conv/conv_pack.h"
+#include "conv/conv_rows.h"
 #include "nnacl_kernels.h"
 
 /* The shapes, once out_c, kernel_h and kernel_w are known. */
@@ -137,6 +138,21 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     return p->batch > 0 ? p->batch * p->out_h : 1;
 }
 
+/* The kernels of conv2d for AVX-512 and VNNI split their work by tiles of positions or by panels. */
+static bool lists_rows(const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_VNNI;
+}
+
+static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_conv2d_params *p = params;
+    if (!lists_rows(kernel)) {
+        return conv_parts(params, kernel);
+    }
+    const int32_t tiles = nnacl_conv_tiles(p, NNACL_CONV_TILE);
+    const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
+    return nnacl_conv_split_panels(p, tiles, panels) ? panels : tiles > 0 ? tiles : 1;
+}
+
 /* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
 #define AVX2_POSITIONS 6
 
@@ -148,6 +164,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
     if (kernel->isa == NNACL_ISA_DSP) {
         return nnacl_conv2d_dsp_workspace(p);
+    }
+    if (lists_rows(kernel)) {
+        return nnacl_conv_rows_workspace(nnacl_conv_rows_of(p, (int32_t)nnacl_dtype_size(kernel->dtype)));
     }
     if (kernel->isa != NNACL_ISA_AVX2) {
         return 0;
@@ -161,7 +180,7 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
     if (kernel->isa == NNACL_ISA_DSP) {
         return index > 0 ? nnacl_conv2d_dsp_packed_size(p, index) : 0;
     }
-    if (kernel->isa != NNACL_ISA_AVX2 || index != 1) {
+    if ((kernel->isa != NNACL_ISA_AVX2 && !lists_rows(kernel)) || index != 1) {
         return 0;
     }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
@@ -214,7 +233,7 @@ const nnacl_op nnacl_conv2d_op = {
     .workspace = conv2d_workspace,
     .packed_size = conv2d_packed_size,
     .pack = conv2d_pack,
-    .parts = conv_parts,
+    .parts = conv2d_parts,
     .macs = conv_macs,
 };
 

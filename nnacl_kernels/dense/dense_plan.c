@@ -44,9 +44,9 @@ bool nnacl_dense_accepts_one_zero(const void *params) {
     return p->has_w_zeros == 0;
 }
 
-/* The AVX2 kernel of f32 reads the weights in panels. */
+/* The vector kernels of f32 read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_AVX2 && kernel->dtype == NNACL_F32;
+    return (kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32;
 }
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
@@ -200,11 +200,11 @@ static int32_t matmul_rows(const nnacl_matmul_params *p) {
     return rows;
 }
 
-/* One panel of b. */
+/* One panel of b, or the three that AVX-512 takes at a time. */
 static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_matmul_params *p = params;
-    return kernel->isa == NNACL_ISA_AVX2 && kernel->dtype == NNACL_F32 ? (size_t)p->k * NNACL_PANEL_F32 * sizeof(float)
-                                                                       : 0;
+    const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? 3 : kernel->isa == NNACL_ISA_AVX2 ? 1 : 0;
+    return kernel->dtype == NNACL_F32 ? panels * (size_t)p->k * NNACL_PANEL_F32 * sizeof(float) : 0;
 }
 
 bool nnacl_matmul_accepts_rows(const void *params) {

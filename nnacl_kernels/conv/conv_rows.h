@@ -1,0 +1,100 @@
+/* A convolution as a product of matrices whose left one is never written down: a row of it, which is the window of one
+ * output position, is a list of pointers to runs of neighbours in the input. Windows whose runs would be too short are
+ * copied. Portable: the plan half asks for the workspace here. */
+#ifndef NNACL_CONV_ROWS_H
+#define NNACL_CONV_ROWS_H
+
+#include <string.h>
+
+#include "conv/conv.h"
+
+/* Rows that are listed at a time, and the most in one tile. */
+#define NNACL_CONV_ROWS 128
+#define NNACL_CONV_TILE 8
+
+typedef struct nnacl_conv_rows {
+    int32_t element; /* bytes */
+    int32_t taps;    /* pointers in a row */
+    int32_t run;     /* elements at each pointer */
+    int32_t copied;  /* elements of a window that is copied (one run, rounded up to 4 bytes), or 0 */
+} nnacl_conv_rows;
+
+static inline nnacl_conv_rows nnacl_conv_rows_of(const nnacl_conv2d_params *p, int32_t element) {
+    const int32_t channels = p->in_c / p->groups, taps = p->kernel_h * p->kernel_w, depth = taps * channels;
+    if ((taps == 1 || channels >= 16) && channels * element % 4 == 0) {
+        return (nnacl_conv_rows){element, taps, channels, 0};
+    }
+    const int32_t unit = 4 / element;
+    return (nnacl_conv_rows){element, 1, (depth + unit - 1) / unit * unit, depth};
+}
+
+/* Bytes: the pointers, then a run of padding or the copied windows. */
+static inline size_t nnacl_conv_rows_workspace(nnacl_conv_rows rows) {
+    const size_t run = (size_t)rows.run * (size_t)rows.element;
+    return NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + (rows.copied ? NNACL_CONV_ROWS : 1) * run;
+}
+
+static inline int32_t nnacl_conv_positions(const nnacl_conv2d_params *p) {
+    return p->batch * p->out_h * p->out_w;
+}
+
+static inline int32_t nnacl_conv_tiles(const nnacl_conv2d_params *p, int32_t tile) {
+    const int32_t positions = nnacl_conv_positions(p);
+    return positions / tile + (positions % tile != 0);
+}
+
+/* First position of tile `index` of `tiles`, which are of almost equal size. */
+static inline int32_t nnacl_conv_tile_begin(int32_t positions, int32_t tiles, int32_t index) {
+    return (int32_t)((int64_t)positions * index / tiles);
+}
+
+/* The work is split by panels of output channels where there are more of them than tiles of positions. */
+static inline bool nnacl_conv_split_panels(const nnacl_conv2d_params *p, int32_t tiles, int32_t panels) {
+    return p->groups == 1 && panels > tiles;
+}
+
+/* Lists rows first .. first + count - 1 of one group; `image` is the input at the first channel of the group, `fill`
+ * the byte that padding consists of. */
+static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv_rows rows, const char *image,
+                                        int32_t first, int32_t count, int32_t fill, void *workspace) {
+    const char **list = (const char **)workspace;
+    char *space = (char *)workspace + NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *);
+    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * rows.element, row_step = column_step * p->in_w;
+    const size_t run = (size_t)rows.run * (size_t)rows.element;
+    const size_t part = (size_t)(p->in_c / p->groups) * (size_t)rows.element;
+    int32_t column = first % p->out_w, line = first / p->out_w % p->out_h;
+    const char *start = image + (ptrdiff_t)(first / p->out_w / p->out_h) * p->in_h * row_step;
+    memset(space, fill, run);
+    for (int32_t r = 0; r < count; r++) {
+        char *copy = space + (size_t)r * run;
+        if (rows.copied) {
+            *list++ = copy;
+            memset(copy, fill, run);
+        }
+        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+            const int32_t iy = line * p->stride_h - p->pad_top + ky * p->dilation_h;
+            for (int32_t kx = 0; kx < p->kernel_w; kx++) {
+                const int32_t ix = column * p->stride_w - p->pad_left + kx * p->dilation_w;
+                const bool inside = iy >= 0 && iy < p->in_h && ix >= 0 && ix < p->in_w;
+                const char *at = inside ? start + iy * row_step + ix * column_step : space;
+                if (!rows.copied) {
+                    *list++ = at;
+                    continue;
+                }
+                if (inside) {
+                    memcpy(copy, at, part);
+                }
+                copy += part;
+            }
+        }
+        if (++column == p->out_w) {
+            column = 0;
+            if (++line == p->out_h) {
+                line = 0;
+                start += p->in_h * row_step;
+            }
+        }
+    }
+}
+
+#endif
