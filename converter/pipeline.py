@@ -30,6 +30,7 @@ from .passes import (
     remove_identities,
     remove_quantize_pairs,
     simplify_control,
+    transposes_of_ones,
     unsigned_bytes,
 )
 from .passes.unique_names import make_names_unique
@@ -81,6 +82,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(remove_quantize_pairs),
     _pass(dequantize_constants),
     CLEAN,
+    _pass(fuse_norms),
     _pass(layout, ensures=["channels last"]),
     CLEAN,
     _pass(fuse_patterns),
@@ -99,6 +101,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(fuse_patterns),
     _pass(fuse_norms),
     _pass(layout),
+    _pass(transposes_of_ones),
     CLEAN,
     repeat("integers", [_pass(move_quantization), _pass(unsigned_bytes), _pass(integer_ops)], limit=20),
     _pass(lower_lut),

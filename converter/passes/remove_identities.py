@@ -1,10 +1,10 @@
-"""Takes out ops that change nothing, joins chains of reshapes, and turns into a reshape what only moves sizes of 1."""
+"""Takes out ops that change nothing and joins chains of reshapes and of casts."""
 
 from __future__ import annotations
 
 from ...dtypes import DType
 from ...ir import Graph, Node, Value
-from .edits import rebuild, reshape_to, substitute, takes_data
+from .edits import reshape_to, substitute, takes_data
 
 
 def run(graph: Graph) -> bool:
@@ -23,8 +23,6 @@ def run(graph: Graph) -> bool:
         elif node.op == "cast" and (wide := _before_cast(node)) is not None:
             node.set_input(0, wide)
             changed = True
-        elif node.op == "transpose" and _moves_ones_only(node):
-            changed |= substitute(graph, node.output, _as_reshape(graph, node))
     return changed | graph.remove_dead()
 
 
@@ -73,15 +71,3 @@ _LOSSLESS = {
     (DType.s8, DType.f32),
     (DType.u8, DType.f32),
 }
-
-
-def _moves_ones_only(node: Node) -> bool:
-    x = node.input(0)
-    moved = [axis for axis in node.attrs["perm"] if x.shape[axis] != 1]
-    return moved == sorted(moved) and reshape_to(x, node.output.shape) is not None
-
-
-def _as_reshape(graph: Graph, node: Node) -> Value:
-    x = node.input(0)
-    shape = reshape_to(x, node.output.shape)
-    return rebuild(graph, node, "reshape", [x], {"shape": shape}, quant_from=node.output)

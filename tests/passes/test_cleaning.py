@@ -12,6 +12,7 @@ from microlith.converter.passes import (
     merge_duplicates,
     remove_dead_code,
     remove_identities,
+    transposes_of_ones,
     remove_quantize_pairs,
 )
 from microlith.dtypes import DType
@@ -104,7 +105,7 @@ def test_chains_of_reshapes_become_one() -> None:
 def test_moving_ones_is_a_reshape() -> None:
     graph = new_graph(x=("n", 1, 5, 6))
     finish(graph, y=graph.add("transpose", [graph.inputs[0]], {"perm": (0, 2, 3, 1)}).output)
-    assert run_pass(remove_identities, graph)
+    assert run_pass(transposes_of_ones, graph)
     assert body(graph) == "%y: f32[n,5,6,1] = reshape(%x) {shape=[0, 5, 6, 1]}"
 
 

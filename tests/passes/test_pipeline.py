@@ -47,6 +47,23 @@ def test_everything_works_together() -> None:
     np.testing.assert_allclose(evaluate(graph, feeds)["y"], before, rtol=1e-5, atol=1e-5)
 
 
+def test_layers_of_one_pixel_fuse_as_others() -> None:
+    """Where height and width are 1 a transpose moves nothing, and still has to go out of the way of the fusions."""
+    graph = new_graph(x=(1, 3, 1, 1))
+    x = graph.inputs[0]
+    for index, channels in enumerate((3, 4)):
+        x = graph.add("transpose", [x], {"perm": (0, 2, 3, 1)}).output
+        x = graph.add("conv2d", [x, graph.constant(f"w{index}", numbers(4, 1, 1, channels))]).output
+        x = graph.add("transpose", [x], {"perm": (0, 3, 1, 2)}).output
+        x = graph.add("clip", [x], {"alpha": 0.0, "beta": 6.0}).output
+    finish(graph, y=x)
+    feeds = random_inputs(graph)
+    before = evaluate(graph, feeds)["y"]
+    pipeline.optimize(graph, verify=True)
+    assert ops_of(graph) == ["reshape", "conv2d", "conv2d", "reshape"]
+    np.testing.assert_allclose(evaluate(graph, feeds)["y"], before, rtol=1e-5, atol=1e-5)
+
+
 def test_a_second_run_changes_nothing() -> None:
     graph = pipeline.optimize(_network())
     text = to_text(graph)
