@@ -12,8 +12,8 @@ from microlith.converter.passes import (
     merge_duplicates,
     remove_dead_code,
     remove_identities,
-    transposes_of_ones,
     remove_quantize_pairs,
+    transposes_of_ones,
 )
 from microlith.dtypes import DType
 from microlith.ir import Graph, Quant, TensorType, Value

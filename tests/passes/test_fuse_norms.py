@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from pass_checks import finish, new_graph, numbers, ops_of, run_pass
+from pass_checks import finish, new_graph, numbers, ops_of, random_inputs, run_pass
 
 from microlith.converter.passes import fuse_attention, fuse_norms
-from microlith.ir import Graph, Value
+from microlith.dtypes import DType
+from microlith.evaluate import evaluate
+from microlith.ir import Graph, TensorType, Value
 from microlith.ops.reduce import mask_of
 
 
@@ -123,6 +125,19 @@ def test_softmax(axis: int, shifted: bool) -> None:
     assert ops_of(graph) == ["softmax"]
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_groups_of_channels_as_rows(weighted: bool) -> None:
+    graph = new_graph(x=(2, 6, 5, 4))
+    rows = graph.add("reshape", [graph.inputs[0]], {"shape": (2, 3, -1)}).output
+    weights = [graph.constant(name, numbers(3, seed=seed)) for seed, name in enumerate("sb")] if weighted else []
+    turned = graph.add("transpose", [rows], {"perm": (0, 2, 1)}).output
+    normal = graph.add("group_norm", [turned, *weights], {"groups": 3}).output
+    back = graph.add("transpose", [normal], {"perm": (0, 2, 1)}).output
+    finish(graph, y=graph.add("reshape", [back], {"shape": (2, 6, 5, 4)}).output)
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["transpose", "group_norm", "transpose"]
+
+
 # Attention
 
 
@@ -163,6 +178,28 @@ def test_attention(scale: str, masked: bool, layout: str) -> None:
     assert "matmul" not in ops_of(graph) and "softmax" not in ops_of(graph)
     if first:
         assert ops_of(graph) == ["attention"]
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_attention_with_a_condition_and_scaled_operands(guarded: bool) -> None:
+    graph = new_graph(q=(2, 5, 4, 8), k=(2, 7, 4, 8), v=(2, 7, 4, 8), mask=(2, 1, 5, 7))
+    q, k, v, mask = graph.inputs
+    mask.type = TensorType(DType.b8, mask.shape)
+    q = heads(graph, add(graph, "mul", q, number(graph, 0.5)), (0, 2, 1, 3))
+    k = add(graph, "mul", number(graph, 0.25), heads(graph, k, (0, 2, 3, 1)))
+    bias = add(graph, "where", mask, number(graph, 0.0), number(graph, -np.inf))
+    scores = add(graph, "add", graph.add("matmul", [q, k]).output, bias)
+    weights = graph.add("softmax", [scores], {"axis": 3}).output
+    if guarded:
+        weights = add(graph, "where", add(graph, "is_nan", weights), number(graph, 0.0), weights)
+    y = graph.add("matmul", [weights, heads(graph, v, (0, 2, 1, 3))]).output
+    finish(graph, y=heads(graph, y, (0, 2, 1, 3)))
+    feeds = random_inputs(graph)
+    feeds["mask"] = feeds["mask"].astype(bool) | (np.arange(7) == 3)
+    before = evaluate(graph, feeds)["y"]
+    assert fuse_attention.run(graph)
+    assert ops_of(graph) == ["attention", "transpose", "transpose"]
+    np.testing.assert_allclose(evaluate(graph, feeds)["y"], before, atol=1e-5)
 
 
 def test_attention_of_unknown_length() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pass_checks import body, dedent, finish, new_graph, numbers, ops_of, random_inputs, run_pass
 
-from microlith.converter.passes import layout, remove_identities
+from microlith.converter.passes import layout, transposes_of_ones
 from microlith.converter.passes.layout_rules import compose, inverse, swap_reshape
 from microlith.dtypes import DType
 from microlith.evaluate import evaluate
@@ -119,7 +119,7 @@ def test_squeeze_and_excitation() -> None:
 
     graph = _between(gate)
     assert run_pass(layout, graph)
-    remove_identities.run(graph)
+    transposes_of_ones.run(graph)
     assert ops_of(graph).count("transpose") == 2
 
 
@@ -148,7 +148,7 @@ def test_depth_to_space() -> None:
 
     graph = _between(upscale)
     assert run_pass(layout, graph)
-    remove_identities.run(graph)
+    transposes_of_ones.run(graph)
     assert ops_of(graph).count("transpose") == 3
 
 
