@@ -5,10 +5,11 @@ Transposes that bring the heads in front of the positions go along with it, wher
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ...ir import Graph, Node, Value
-from ...rewrite import only_user, scalar_of
+from ...rewrite import is_output, only_user, scalar_of
 from .edits import is_float, is_unclamped, substitute
 
 SWAP_HEADS = (0, 2, 1, 3)
@@ -34,29 +35,26 @@ class _Found:
 
 
 def _fuse(graph: Graph, last: Node) -> bool:
-    if not _is_plain(last, 0) or last.attrs["transpose_a"] or last.attrs["transpose_b"]:
+    if not _is_plain(last) or last.attrs["transpose_a"] or last.attrs["transpose_b"]:
         return False
-    softmax = _inner(graph, last.input(0), "softmax")
+    softmax = _softmax(graph, last.input(0))
     if softmax is None or softmax.attrs["axis"] != 3 or softmax.attrs["beta"] != 1.0:
         return False
     found = _scores(graph, softmax.input(0))
     v = last.input(1)
     if found is None or len(v.shape) != 4:
         return False
-    q, q_layout = _with_layout(found.q)
-    k, k_layout = _with_layout(found.k, (0, 2, 3, 1) if found.k_is_transposed else SWAP_HEADS)
+    q, q_layout, q_scale = _source(graph, found.q, SWAP_HEADS)
+    k, k_layout, k_scale = _source(graph, found.k, (0, 2, 3, 1) if found.k_is_transposed else SWAP_HEADS)
     v_source, v_layout = _with_layout(v)
-    if found.k_is_transposed and k is found.k:
-        k, k_layout = _turned(graph, last, found.k), 0
-    if k_layout != v_layout or q.shape[:1] != k.shape[:1] or k.shape[:1] != v_source.shape[:1]:
-        q, q_layout = (found.q, 0) if found.q.shape[:1] != v.shape[:1] else (q, q_layout)
-        k, k_layout = (_turned(graph, last, found.k), 0) if found.k_is_transposed else (found.k, 0)
-        v_source, v_layout = v, 0
-    heads = (q.shape[2 if q_layout else 1], k.shape[2 if k_layout else 1], v_source.shape[2 if v_layout else 1])
-    if len(set(heads)) != 1 or len({value.shape[0] for value in (q, k, v_source)}) != 1:
+    if k_layout != v_layout or not _same_heads(q, q_layout, k, k_layout, v_source, v_layout):
+        k, k_layout, k_scale, v_source, v_layout = found.k, 0, 1.0, v, 0
+    if k_layout == 0 and found.k_is_transposed:
+        k, k_scale = _turned(graph, last, found.k), 1.0
+    if not _same_heads(q, q_layout, k, k_layout, v_source, v_layout):
         graph.remove_dead()
         return False
-    attrs = {"q_layout": q_layout, "kv_layout": k_layout, "scale": found.scale}
+    attrs = {"q_layout": q_layout, "kv_layout": k_layout, "scale": found.scale * q_scale * k_scale}
     inputs = [q, k, v_source, found.mask] if found.mask is not None else [q, k, v_source]
     made = graph.add("attention", inputs, attrs, name=last.name, before=last, source=last.source).output
     if q_layout:
@@ -67,7 +65,22 @@ def _fuse(graph: Graph, last: Node) -> bool:
     return True
 
 
-def _is_plain(node: Node, bias: int) -> bool:
+def _softmax(graph: Graph, value: Value) -> Node | None:
+    """The softmax behind the weights; exporters may put 0 where it is not a number, as attention has it anyway."""
+    node = value.producer
+    if node is not None and node.op == "where" and only_user(graph, value) is not None:
+        question, inner = node.input(0).producer, node.input(2)
+        softmax = inner.producer
+        guarded = question is not None and question.op == "is_nan" and question.input(0) is inner
+        if guarded and softmax is not None and scalar_of(node.input(1)) == 0.0:
+            users = {id(user) for user in inner.users}
+            if softmax.op == "softmax" and users == {id(node), id(question)} and not is_output(graph, inner):
+                return softmax
+        return None
+    return _inner(graph, value, "softmax")
+
+
+def _is_plain(node: Node) -> bool:
     """A float matmul of four dimensions with nothing fused."""
     return (
         is_float(node)
@@ -105,9 +118,31 @@ def _scores(graph: Graph, value: Value) -> _Found | None:
             return None
         scale = factor if node.op == "mul" else 1.0 / factor
         node = _inner(graph, node.input(1 - place), "matmul")
-    if node is None or node.op != "matmul" or not _is_plain(node, 1) or node.attrs["transpose_a"]:
+    if node is None or node.op != "matmul" or not _is_plain(node) or node.attrs["transpose_a"]:
         return None
-    return _Found(node.input(0), node.input(1), not node.attrs["transpose_b"], scale, mask)
+    q, q_scale = _unscaled(graph, node.input(0))
+    k, k_scale = _unscaled(graph, node.input(1))
+    return _Found(q, k, not node.attrs["transpose_b"], scale * q_scale * k_scale, _as_condition(mask))
+
+
+def _unscaled(graph: Graph, value: Value) -> tuple[Value, float]:
+    """What a value is a multiple of, and the factor."""
+    node = _inner(graph, value, "mul")
+    if node is not None:
+        for index in (0, 1):
+            factor = scalar_of(node.input(1 - index))
+            if factor is not None and node.input(index).shape == value.shape and not node.input(index).is_constant:
+                return node.input(index), factor
+    return value, 1.0
+
+
+def _as_condition(mask: Value | None) -> Value | None:
+    """The condition of a mask that is 0 where it holds and -inf elsewhere; else the mask."""
+    node = None if mask is None else mask.producer
+    if node is None or node.op != "where" or node.input(0).shape != node.output.shape:
+        return mask
+    shown, hidden = scalar_of(node.input(1)), scalar_of(node.input(2))
+    return node.input(0) if shown == 0.0 and hidden == -math.inf else mask
 
 
 def _fits_mask(mask: Value, scores: Value) -> bool:
@@ -125,6 +160,19 @@ def _with_layout(value: Value, perm: tuple[int, ...] = SWAP_HEADS) -> tuple[Valu
     if node is not None and node.op == "transpose" and tuple(node.attrs["perm"]) == perm and len(value.uses) == 1:
         return node.input(0), 1
     return value, 0
+
+
+def _source(graph: Graph, value: Value, perm: tuple[int, ...]) -> tuple[Value, int, float]:
+    """What a value is a transpose or a multiple of, or both; the layout; the factor."""
+    inner, layout = _with_layout(value, perm)
+    source, factor = _unscaled(graph, inner)
+    return (source, layout, factor) if layout else (value, 0, 1.0)
+
+
+def _same_heads(q: Value, q_layout: int, k: Value, k_layout: int, v: Value, v_layout: int) -> bool:
+    """Whether batch and heads of all three are known to be equal."""
+    pairs = ((q, q_layout), (k, k_layout), (v, v_layout))
+    return len({(value.shape[0], value.shape[2 if layout else 1]) for value, layout in pairs}) == 1
 
 
 def _turned(graph: Graph, before: Node, k: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Graph, Node, Value
-from ...rewrite import Const, Match, Op, Var, only_user, rewrite_all
+from ...rewrite import Const, Match, Op, Var, only_user, rewrite_all, scalar_of
 from .edits import is_float, is_unclamped, substitute
 
 X = Var("x")
@@ -22,6 +22,8 @@ def run(graph: Graph) -> bool:
     for pattern, build in PATTERNS:
         changed |= rewrite_all(graph, pattern, build)
     while any(_absorb(graph, node) for node in graph.nodes if node.op in ("mul", "add")):
+        changed = True
+    while any(_regroup(graph, node) for node in graph.nodes if node.op == "group_norm"):
         changed = True
     return changed
 
@@ -145,8 +147,8 @@ def _absorb(graph: Graph, node: Node) -> bool:
             continue
         if only_user(graph, norm.output) is not node or node.output.shape != norm.output.shape:
             continue
-        taken = norm.optional_input(slot) is not None or norm.optional_input(2) is not None
-        if taken or (norm.op == "rms_norm" and slot == 2):
+        taken = [not _is_neutral(norm.optional_input(place), place) for place in (slot, 2)]
+        if any(taken) or (norm.op == "rms_norm" and slot == 2):
             continue
         weights = _weights_for(graph, norm, other)
         if weights is None:
@@ -156,6 +158,11 @@ def _absorb(graph: Graph, node: Node) -> bool:
             graph.sort()
         return substitute(graph, node.output, norm.output)
     return False
+
+
+def _is_neutral(weights: Value | None, place: int) -> bool:
+    """Whether a scale (place 1) or bias (place 2) is absent or changes nothing."""
+    return weights is None or scalar_of(weights) == (1.0 if place == 1 else 0.0)
 
 
 def _weights_for(graph: Graph, norm: Node, value: Value) -> Value | None:
@@ -175,3 +182,45 @@ def _weights_for(graph: Graph, norm: Node, value: Value) -> Value | None:
     if data.ndim > len(sizes) or np.broadcast_shapes(data.shape, sizes) != sizes:
         return None
     return graph.constant(value.name, np.array(np.broadcast_to(data, sizes)))
+
+
+def _regroup(graph: Graph, norm: Node) -> bool:
+    """A normalization of each row of [n, groups, all else] is one of groups of channels.
+
+    That is how exporters write it: x [n, c, ...] is reshaped to [n, groups, -1] and the result back to the old shape.
+    """
+    into, back = norm.input(0).producer, only_user(graph, norm.output)
+    if not (_swaps(into) and _swaps(back)) or into is None or back is None:
+        return False
+    before, after = into.input(0).producer, only_user(graph, back.output)
+    if before is None or before.op != "reshape" or after is None or after.op != "reshape":
+        return False
+    x, groups = before.input(0), norm.attrs["groups"]
+    channels, rank = x.shape[1] if len(x.shape) > 2 else 0, len(x.shape)
+    if after.output.shape != x.shape or len(norm.input(0).shape) != 3 or norm.input(0).shape[2] != groups:
+        return False
+    if not isinstance(channels, int) or not channels or channels % groups or x.shape[0] != norm.input(0).shape[0]:
+        return False
+    weights = [_repeated(graph, norm.optional_input(index), channels // groups) for index in (1, 2)]
+    if any(old is not None and new is None for old, new in zip(norm.inputs[1:], weights, strict=False)):
+        return False
+    last = graph.add("transpose", [x], {"perm": (0, *range(2, rank), 1)}, name=norm.name, before=after).output
+    made = graph.add("group_norm", [last, *weights], norm.attrs, name=norm.name, before=after, source=norm.source)
+    made.attrs["groups"] = groups
+    first = {"perm": (0, rank - 1, *range(1, rank - 1))}
+    turned = graph.add("transpose", [made.output], first, name=norm.name, before=after).output
+    turned.name = f"{after.output.name}_grouped"
+    substitute(graph, after.output, turned)
+    graph.remove_dead()
+    return True
+
+
+def _swaps(node: Node | None) -> bool:
+    return node is not None and node.op == "transpose" and tuple(node.attrs["perm"]) == (0, 2, 1)
+
+
+def _repeated(graph: Graph, weights: Value | None, times: int) -> Value | None:
+    """One number per group as one per channel; None when they are absent or not constant."""
+    if weights is None or weights.data is None or weights.data.size == 0:
+        return None
+    return graph.constant(f"{weights.name}_channels", np.repeat(weights.data, times))
