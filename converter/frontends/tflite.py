@@ -16,13 +16,15 @@ import numpy as np
 from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, TensorType, Value
+from microlith.verify import MAX_DEPTH
 
-from . import tflite_composite, tflite_conv, tflite_data, tflite_math, tflite_numeric, tflite_rnn
+from . import tflite_composite, tflite_control, tflite_conv, tflite_data, tflite_math, tflite_numeric, tflite_rnn
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
-from .tflite_model import TfliteSubgraph, TfliteTensor, read_model
+from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
 
 ROWS: Mapping[str, Row] = {
     **tflite_composite.ROWS,
+    **tflite_control.ROWS,
     **tflite_conv.ROWS,
     **tflite_data.ROWS,
     **tflite_math.ROWS,
@@ -73,7 +75,7 @@ def import_tflite(
     subgraph = model.subgraphs[0]
     known = {key: np.asarray(array) for key, array in (constants or {}).items()}
     _resize(subgraph, {**(inputs or {}), **{key: array.shape for key, array in known.items()}}, where or name)
-    importer = _Importer(graph, subgraph, len(data), where or name, known)
+    importer = Importer(graph, model, 0, len(data), where or name, known)
     importer.run()
     return graph
 
@@ -92,27 +94,42 @@ def _resize(subgraph: TfliteSubgraph, inputs: Mapping[str, Sequence[int]], where
         tensor.shape = tensor.signature = tuple(int(dim) for dim in shape)
 
 
-class _Importer:
+class Importer:
     def __init__(
         self,
         graph: Graph,
-        subgraph: TfliteSubgraph,
+        model: TfliteModel,
+        number: int,
         file_size: int,
         where: str,
         constants: Mapping[str, np.ndarray],
+        parent: Importer | None = None,
     ) -> None:
         self.graph = graph
-        self.constants = constants
-        self.subgraph = subgraph
-        self.builder = Builder(graph, subgraph.tensors, file_size)
+        self.model = model
+        self.number = number
+        self.subgraph = model.subgraphs[number]
+        self.file_size = file_size
         self.where = where
-        self.problems: list[Unsupported] = []
+        self.constants = constants
+        self.parent = parent
+        self.builder = Builder(graph, self.subgraph.tensors, file_size, self)
+        self.problems: list[Unsupported] = [] if parent is None else parent.problems
         self.bound: set[int] = set()
         """Values that already have the name of a tensor, by identity."""
 
     def run(self) -> None:
         for index in dict.fromkeys(self.subgraph.inputs):
             self.add_input(self.subgraph.tensors[index])
+        self.convert_operators()
+        outputs = [] if self.problems else self.outputs()
+        if self.problems:
+            raise UnsupportedError([self.hinted(problem) for problem in self.problems], where=self.where)
+        self.graph.outputs = outputs
+        self.separate_states()
+        self.graph.remove_dead()
+
+    def convert_operators(self) -> None:
         for operator in self.subgraph.operators:
             node = TfliteNode(self.builder, operator)
             self.bound.update(id(value) for value in self.builder.values.values())
@@ -122,11 +139,109 @@ class _Importer:
                 self.reject(node, error.reason, error.hint)
             except ShapeError as error:
                 self.reject(node, error.what, error.hint)
-        outputs = [] if self.problems else self.outputs()
-        if self.problems:
-            raise UnsupportedError([self.hinted(problem) for problem in self.problems], where=self.where)
-        self.graph.outputs = outputs
+
+    def separate_states(self) -> None:
+        """Copies what is a state's value and goes on as another one's, since states are written one after another."""
+        inputs = {state.input for state in self.graph.states}
+        for state in self.graph.states:
+            if state.output in inputs and state.output is not state.input:
+                state.output = self.copied(state.output, f"{state.input.name}/next")
+
+    def copied(self, value: Value, name: str) -> Value:
+        node = self.graph.add(
+            "reshape",
+            [value],
+            {"shape": value.type.static_shape},
+            name=name,
+            output_names=[self.builder.unique(name)],
+            quant=value.quant,
+        )
+        return node.output
+
+    # Subgraphs.
+
+    def part(self, number: int, graph: Graph, node: TfliteNode) -> Importer:
+        """Who converts a subgraph; ModelFormatError when it contains itself or is not there."""
+        if not 0 < number < len(self.model.subgraphs):
+            raise ModelFormatError(
+                f"it runs subgraph {number} of {len(self.model.subgraphs)}", where=node.operator.where
+            )
+        chain: list[int] = []
+        level: Importer | None = self
+        while level is not None:
+            chain.append(level.number)
+            level = level.parent
+        if number in chain:
+            raise ModelFormatError(f"subgraph {number} contains itself", where=node.operator.where)
+        if len(chain) > MAX_DEPTH:
+            raise Reject(f"subgraphs lie deeper than {MAX_DEPTH} levels")
+        self.spend(len(self.model.subgraphs[number].operators) + 1, node)
+        made = Importer(graph, self.model, number, self.file_size, self.where, {}, self)
+        made.builder.may_assign = False
+        return made
+
+    def spend(self, operators: int, node: TfliteNode) -> None:
+        """Counts operators of subgraphs, each of which may be converted many times where they nest."""
+        if self.parent is not None:
+            self.parent.spend(operators, node)
+            return
+        self.budget -= operators
+        if self.budget < 0:
+            raise Reject("its subgraphs are too large in all")
+
+    budget = 100_000
+
+    def nested(self, node: TfliteNode, number: int, name: str) -> Importer:
+        """Converts a subgraph into a graph of its own."""
+        return self.part(number, Graph(name, contract=self.graph.contract), node)
+
+    def inline(self, number: int, arguments: Sequence[Value], node: TfliteNode) -> list[Value]:
+        """Converts a subgraph into this graph, with values of it as inputs; its outputs."""
+        part = self.part(number, self.graph, node)
+        part.builder.share_names(self.builder)
+        part.match(arguments, node)
+        for index, value in zip(part.subgraph.inputs, arguments, strict=True):
+            part.builder.values[index] = value
+        return part.convert_all()
+
+    def match(self, arguments: Sequence[Value], node: TfliteNode) -> None:
+        """Refuses values that are not what the inputs of the subgraph are."""
+        inputs = [self.subgraph.tensors[index] for index in self.subgraph.inputs]
+        if len(inputs) != len(arguments):
+            raise ModelFormatError(
+                f"subgraph {self.number} takes {len(inputs)} inputs, not {len(arguments)}", where=node.operator.where
+            )
+        for tensor, value in zip(inputs, arguments, strict=True):
+            if (self.builder.type_of(tensor), self.builder.quant_of(tensor)) != (value.type, value.quant):
+                raise Reject(f"subgraph {self.number} takes '{value.name}' with another type or quantization")
+
+    def input(self, name: str, type: TensorType) -> Value:
+        """A new input of the graph of a subgraph."""
+        return Value(self.builder.unique(name), type)
+
+    def take_inputs(self, arguments: Sequence[Value], node: TfliteNode) -> list[Value]:
+        """Inputs for the values that an operator gives to the subgraph."""
+        self.match(arguments, node)
+        inner = []
+        for index, value in zip(self.subgraph.inputs, arguments, strict=True):
+            inner.append(Value(self.builder.unique(f"{value.name}/inside"), value.type, quant=value.quant))
+            self.builder.values[index] = inner[-1]
+        return inner
+
+    def convert_all(self) -> list[Value]:
+        """Converts all operators of a subgraph; its outputs."""
+        before = len(self.problems)
+        self.convert_operators()
+        if len(self.problems) > before:
+            raise Reject("its subgraph cannot be converted")
+        return [self.builder.value(index, self.where) for index in self.subgraph.outputs]
+
+    def finish(self, inputs: Sequence[Value], outputs: Sequence[Value]) -> Graph:
+        self.graph.inputs, self.graph.outputs = list(inputs), list(outputs)
         self.graph.remove_dead()
+        return self.graph
+
+    # One graph.
 
     def add_input(self, tensor: TfliteTensor) -> None:
         try:
@@ -171,6 +286,8 @@ class _Importer:
             kind = "custom operator" if node.operator.is_custom else "operator"
             raise Reject(f"there is no conversion for this {kind}")
         result = row(node)
+        if result is None:
+            return
         values = [result] if isinstance(result, Value) else list(result)
         if len(values) < node.n_outputs:
             raise ModelFormatError(f"{node.n_outputs} outputs instead of {len(values)}", where=node.operator.where)
@@ -211,7 +328,7 @@ class _Importer:
 
     def outputs(self) -> list[Value]:
         """The graph's outputs: uint8 where the file says so, each a value of its own with its own name."""
-        taken: list[Value] = list(self.graph.inputs)
+        taken: list[Value] = [*self.graph.inputs, *(state.input for state in self.graph.states)]
         result = []
         for index in self.subgraph.outputs:
             tensor = self.subgraph.tensors[index]
@@ -225,15 +342,7 @@ class _Importer:
                 value.name = self.builder.unique(f"{name}/int8")
                 value = self.requantize(value, tensor, DType.u8, name)
             elif value.is_constant or any(value is other for other in taken):
-                copy = self.graph.add(
-                    "reshape",
-                    [value],
-                    {"shape": value.type.static_shape},
-                    name=f"{name}/copy",
-                    output_names=[self.builder.unique(self.builder.label(tensor))],
-                    quant=value.quant,
-                )
-                value = copy.output
+                value = self.copied(value, self.builder.label(tensor))
             taken.append(value)
             result.append(value)
         return result

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from microlith.errors import ModelFormatError
 from microlith.ir import Graph, Quant, State, TensorType, Value
 
 from .tflite_model import TfliteOperator, TfliteTensor
+
+if TYPE_CHECKING:
+    from .tflite import Importer
 
 _FOLD_FACTOR = 64
 """Constants computed at import may be this much larger than the file in all."""
@@ -35,8 +38,8 @@ class Reject(Exception):
         self.reason, self.hint = reason, hint
 
 
-Row = Callable[["TfliteNode"], "Value | Sequence[Value]"]
-"""The conversion of one TFLite operator."""
+Row = Callable[["TfliteNode"], "Value | Sequence[Value] | None"]
+"""The conversion of one TFLite operator; None when it makes no tensors."""
 
 
 def is_shifted(tensor: TfliteTensor) -> bool:
@@ -57,13 +60,21 @@ def shift_data(data: np.ndarray) -> np.ndarray:
 class Builder:
     """The graph, its values by tensor index, and the names in use."""
 
-    def __init__(self, graph: Graph, tensors: Sequence[TfliteTensor], file_size: int) -> None:
+    def __init__(self, graph: Graph, tensors: Sequence[TfliteTensor], file_size: int, host: Importer) -> None:
         self.graph = graph
         self.tensors = tensors
         self.values: dict[int, Value] = {}
         self.fold_budget = _FOLD_FACTOR * file_size + (1 << 20)
+        self.host = host
+        """Who converts the operators; converts subgraphs too."""
         self.states: dict[int, State] = {}
         """The variables that have been used, by tensor index."""
+        self.resources: dict[tuple[bytes, bytes], State] = {}
+        """The same for resource variables, by container and name."""
+        self.handles: dict[int, tuple[bytes, bytes]] = {}
+        """The resource variables that tensors stand for."""
+        self.may_assign = True
+        """Whether this graph may have states; a subgraph may not."""
         self._names: set[str] = set()
 
     def unique(self, base: str) -> str:
@@ -73,6 +84,10 @@ class Builder:
             name, number = f"{base}_{number}", number + 1
         self._names.add(name)
         return name
+
+    def share_names(self, other: Builder) -> None:
+        """Both build the same graph."""
+        self._names = other._names
 
     def label(self, tensor: TfliteTensor) -> str:
         return tensor.name or f"tensor_{tensor.index}"
@@ -102,6 +117,20 @@ class Builder:
             self.states[index] = State(value, value)
             self.graph.states.append(self.states[index])
         return self.states[index].output
+
+    def resource(self, name: tuple[bytes, bytes], type: TensorType, quant: Quant | None) -> State:
+        """The state that a resource variable is; made with this type when it is used for the first time."""
+        if not self.may_assign:
+            raise Reject("it uses a variable inside of a subgraph")
+        if name not in self.resources:
+            label = name[1].decode("utf-8", "replace") or "variable"
+            value = Value(self.unique(label), type, quant=quant)
+            self.resources[name] = State(value, value)
+            self.graph.states.append(self.resources[name])
+        state = self.resources[name]
+        if (state.input.type, state.input.quant) != (type, quant):
+            raise Reject(f"its variable is {state.input.type}, and {type} with another quantization or shape here")
+        return state
 
     def value(self, index: int, where: str) -> Value:
         """The value of a tensor: computed before, or a constant."""
@@ -253,9 +282,10 @@ class TfliteNode:
         attrs: Mapping[str, Any] | None = None,
         *,
         quants: Sequence[Quant | None] = (),
+        subgraphs: Sequence[Graph] = (),
     ) -> list[Value]:
         """All outputs of a new node; ``quants`` are their quantizations."""
-        node = self.builder.graph.add(op, inputs, attrs, name=self.label, source=self.name)
+        node = self.builder.graph.add(op, inputs, attrs, name=self.label, source=self.name, subgraphs=subgraphs)
         for index, output in enumerate(node.outputs):
             output.name = self.builder.unique(f"{self.label}/{op}_{index}")
             output.quant = quants[index] if index < len(quants) else None

@@ -174,6 +174,10 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
     "CumsumOptions": _scalars(1, 1),
     "LocalResponseNormalizationOptions": _scalars(4, 4, 4, 4),
     "UnidirectionalSequenceLSTMOptions": _scalars(1, 4, 4, 1, 1, 1),
+    "IfOptions": _scalars(4, 4),
+    "WhileOptions": _scalars(4, 4),
+    "CallOnceOptions": _scalars(4),
+    "VarHandleOptions": (_string("container"), _string("shared_name")),
 }
 
 _SPARSE_INDEX_TABLES = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
