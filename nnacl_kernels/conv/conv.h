@@ -48,6 +48,8 @@ typedef struct nnacl_conv2d_params {
 /* For kernels that compute many output channels at a time: there are many in a group, with one zero point of the
  * weights. */
 bool nnacl_conv2d_accepts_panels(const void *params);
+/* The same, and that zero point is 0. */
+bool nnacl_conv2d_accepts_centred(const void *params);
 /* For the kernels of the DSP extension: one group, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.

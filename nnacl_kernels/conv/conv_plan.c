@@ -1,6 +1,7 @@
 #include "conv/conv.h"
 
 #include "common/panels.h"
+#include "common/panels_quad.h"
 #include "common/plan_check.h"
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
@@ -184,6 +185,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
         return 0;
     }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    if (kernel->isa == NNACL_ISA_VNNI) {
+        return (size_t)p->groups * nnacl_panels_quad_size(columns, depth);
+    }
     return (size_t)p->groups *
            (kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(columns, depth) : nnacl_panels_s8_size(columns, depth));
 }
@@ -201,6 +205,9 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
         if (kernel->dtype == NNACL_F32) {
             const size_t size = nnacl_panels_f32_size(columns, depth) / sizeof(float);
             nnacl_pack_panels_f32((const float *)in[index] + first, columns, depth, (float *)packed + group * size);
+        } else if (kernel->isa == NNACL_ISA_VNNI) {
+            nnacl_pack_panels_quad((const int8_t *)in[index] + first, columns, depth, p->x_zero,
+                                   (char *)packed + group * nnacl_panels_quad_size(columns, depth));
         } else {
             const size_t size = nnacl_panels_s8_size(columns, depth);
             nnacl_pack_panels_s8((const int8_t *)in[index] + first, columns, depth, (int8_t *)packed + group * size);
@@ -211,6 +218,11 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
 bool nnacl_conv2d_accepts_panels(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->has_w_zeros == 0 && (p->groups == 1 || p->out_c / p->groups >= 8);
+}
+
+bool nnacl_conv2d_accepts_centred(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->w_zero == 0 && nnacl_conv2d_accepts_panels(params);
 }
 
 bool nnacl_depthwise_accepts_plain(const void *params) {

@@ -63,6 +63,8 @@ typedef struct nnacl_det_params {
 bool nnacl_matmul_accepts_rows(const void *params);
 /* For kernels of dense that know one zero point of the weights. */
 bool nnacl_dense_accepts_one_zero(const void *params);
+/* The same, and that zero point is 0. */
+bool nnacl_dense_accepts_centred(const void *params);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
 #include "common/panels.h"
+#include "common/panels_quad.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "dense/dense.h"
@@ -44,21 +45,34 @@ bool nnacl_dense_accepts_one_zero(const void *params) {
     return p->has_w_zeros == 0;
 }
 
-/* The vector kernels of f32 read the weights in panels. */
+bool nnacl_dense_accepts_centred(const void *params) {
+    const nnacl_dense_params *p = params;
+    return p->has_w_zeros == 0 && p->w_zero == 0;
+}
+
+/* The vector kernels of f32 and those of VNNI read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
-    return (kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32;
+    return kernel->isa == NNACL_ISA_VNNI ||
+           ((kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32);
 }
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
-    return has_panels(kernel) && index == 1 ? nnacl_panels_f32_size(p->units, p->depth) : 0;
+    if (!has_panels(kernel) || index != 1) {
+        return 0;
+    }
+    return kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(p->units, p->depth)
+                                      : nnacl_panels_quad_size(p->units, p->depth);
 }
 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
-    (void)kernel;
-    nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
+    if (kernel->dtype == NNACL_F32) {
+        nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
+    } else {
+        nnacl_pack_panels_quad(in[index], p->units, p->depth, p->x_zero, packed);
+    }
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
