@@ -25,6 +25,7 @@ from . import (
     onnx_control,
     onnx_conv,
     onnx_data,
+    onnx_image,
     onnx_index,
     onnx_integer,
     onnx_linalg,
@@ -41,7 +42,7 @@ from . import (
     onnx_signal,
     onnx_tokens,
 )
-from .onnx_graph import Builder, Entry, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant, usable_array
+from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant, usable_array
 from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 from .onnx_subgraphs import CONTROL
@@ -52,6 +53,7 @@ ROWS: dict[str, Row] = {
     **onnx_data.ROWS,
     **onnx_integer.ROWS,
     **onnx_control.ROWS,
+    **onnx_image.ROWS,
     **onnx_index.ROWS,
     **onnx_linalg.ROWS,
     **onnx_logic.ROWS,
@@ -90,20 +92,43 @@ def import_onnx(
     where = "model" if path is None else str(path)
     model = load_model(source, where)
     shapes = {**(inputs or {}), **{name: array.shape for name, array in (constants or {}).items()}}
-    importer = _Importer(model, where, "model" if path is None else path.stem, shapes, constants or {})
-    return importer.run(progress or (lambda done, total, text: None))
+    name = "model" if path is None else path.stem
+
+    def run(guesses: Guesses) -> Graph:
+        importer = _Importer(model, where, name, shapes, constants or {}, guesses)
+        return importer.run(progress or (lambda done, total, text: None))
+
+    guesses = Guesses()
+    try:
+        graph = run(guesses)
+        if not guesses.made or _ranks_fit(graph, model.graph):
+            return graph
+    except UnsupportedError:
+        if not guesses.made:
+            raise
+    return run(Guesses(open_is_one=True))
+
+
+def _ranks_fit(graph: Graph, proto: onnx.GraphProto) -> bool:
+    """Whether the outputs have as many dimensions as the model declares."""
+    return all(
+        not info.type.tensor_type.HasField("shape") or len(info.type.tensor_type.shape.dim) == len(value.shape)
+        for info, value in zip(proto.output, graph.outputs, strict=True)
+    )
 
 
 class Level:
     """One graph while it is read: the model itself, or a subgraph of a node, which sees the names around it."""
 
-    def __init__(self, graph: Graph, opset: int, where: str, parent: Level | None = None) -> None:
+    def __init__(
+        self, graph: Graph, opset: int, where: str, parent: Level | None = None, guesses: Guesses | None = None
+    ) -> None:
         self.graph = graph
         self.opset = opset
         self.where = where
         self.parent = parent
         self.scope: dict[str, Entry] = {}
-        self.builder = Builder(graph)
+        self.builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
         self.rejected: list[Unsupported] = [] if parent is None else parent.rejected
         self._captures: dict[int, tuple[Value, Value]] = {}
 
@@ -169,6 +194,10 @@ class Level:
     def captured(self) -> list[Value]:
         """The values of the level around that are inputs here."""
         return [outer for outer, _ in self._captures.values()]
+
+    def outer_of(self, inner: Value) -> Value | None:
+        """The value of the level around that an input stands for."""
+        return next((outer for outer, value in self._captures.values() if value is inner), None)
 
     def read(self, proto: onnx.GraphProto) -> list[Entry]:
         """Converts the nodes of a subgraph; its outputs."""
@@ -321,8 +350,10 @@ class _Importer(Level):
         name: str,
         given: Mapping[str, Sequence[int]],
         constants: Mapping[str, np.ndarray],
+        guesses: Guesses,
     ) -> None:
-        super().__init__(Graph(name=model.graph.name or name, contract="float-even"), opset_of(model), where)
+        graph = Graph(name=model.graph.name or name, contract="float-even")
+        super().__init__(graph, opset_of(model), where, guesses=guesses)
         self.proto = model.graph
         self.nodes = nodes_of(model, ROWS)
         self.given = given

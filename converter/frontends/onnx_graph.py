@@ -227,11 +227,22 @@ def constant(data: np.ndarray, name: str) -> Value:
     return Value(name, TensorType(DType.from_numpy(array.dtype), tuple(array.shape)), data=array)
 
 
+@dataclass
+class Guesses:
+    """What a model leaves open and has to be taken for granted."""
+
+    open_is_one: bool = False
+    """A size that is known only at run time counts as 1 for a Squeeze that does not name its axes."""
+    made: bool = False
+    """Whether such a Squeeze has been met."""
+
+
 class Builder:
     """Adds ops to a graph on behalf of one ONNX node; a node whose inputs are all constant is computed at once."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, guesses: Guesses | None = None) -> None:
         self.graph = graph
+        self.guesses = guesses or Guesses()
         self.label = ""
         self.source = ""
         self.created: set[int] = set()

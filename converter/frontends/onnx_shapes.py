@@ -83,7 +83,9 @@ def squeeze(g: Builder, node: OnnxNode) -> Value:
         return g.add("squeeze", [x, node.value(1)])
     given = axes_of(node, 13)
     if given is None:
-        axes = {index for index, dim in enumerate(x.shape) if dim == 1}
+        g.guesses.made |= not x.type.is_static
+        counts = g.guesses.open_is_one
+        axes = {index for index, dim in enumerate(x.shape) if dim == 1 or (counts and isinstance(dim, str))}
     else:
         axes = {checked_axis(axis, len(x.shape), "an axis") for axis in given}
         wrong = [axis for axis in sorted(axes) if isinstance(x.shape[axis], int) and x.shape[axis] != 1]

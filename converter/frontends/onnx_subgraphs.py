@@ -35,10 +35,31 @@ def convert_if(level: Level, node: OnnxNode) -> Sequence[Entry]:
     if any(isinstance(value, Poison) for _, values in branches for value in values):
         return []
     results = [tensors(values) for _, values in branches]
+    for index, name in enumerate(("then_branch", "else_branch")):
+        if _only_squeezes(branches[index][0], results[index], branches[1 - index][0], results[1 - index]):
+            return level.read_inside(node.subgraph(name), node)
     outer = {id(value): value for child, _ in branches for value in child.captured}
     graphs = [child.finish(values, [], outer) for (child, _), values in zip(branches, results, strict=True)]
     condition = level.builder.cast(condition, DType.b8)
     return level.builder.add_all("if", [condition, *outer.values()], subgraphs=graphs)
+
+
+def _only_squeezes(child: Level, values: Sequence[Value], other: Level, others: Sequence[Value]) -> bool:
+    """Whether a branch does nothing but take out dimensions of size 1, where the other one leaves its inputs alone.
+
+    So exporters write a squeeze of a size that they do not know. The rank after it has to be known here, so it is taken
+    for granted that there is something to take out; the op refuses other sizes when it runs.
+    """
+    if len(values) != len(others) or all(len(a.shape) == len(b.shape) for a, b in zip(values, others, strict=True)):
+        return False
+    for value, kept in zip(values, others, strict=True):
+        node = value.producer
+        if node is None or node.op not in ("squeeze", "reshape") or len(value.shape) >= len(kept.shape):
+            return False
+        origin = child.outer_of(node.input(0))
+        if origin is None or origin is not other.outer_of(kept):
+            return False
+    return True
 
 
 def tensors(entries: Sequence[Entry]) -> list[Value]:
