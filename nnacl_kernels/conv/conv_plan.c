@@ -1,6 +1,7 @@
 #include "conv/conv.h"
 
 #include "common/panels.h"
+#include "common/panels_pair.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
 #include "conv/conv_pack.h"
@@ -230,6 +231,20 @@ bool nnacl_depthwise_accepts_plain(const void *params) {
     return p->has_w_zeros == 0 && p->out_c == p->in_c;
 }
 
+/* The AVX-512 kernel of s8 reads the weights in pairs. */
+static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv2d_params *p = params;
+    const bool is_packed = kernel->isa == NNACL_ISA_AVX512 && kernel->dtype == NNACL_S8 && index == 1;
+    return is_packed ? nnacl_panels_pair_size(p->out_c, p->kernel_h, p->kernel_w) : 0;
+}
+
+static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                           void *packed) {
+    const nnacl_conv2d_params *p = params;
+    (void)kernel;
+    nnacl_pack_panels_pair(in[index], p->out_c, p->kernel_h, p->kernel_w, p->x_zero, p->w_zero, packed);
+}
+
 static int64_t conv_macs(const void *params) {
     const nnacl_conv2d_params *p = params;
     return (int64_t)p->batch * p->out_h * p->out_w * p->out_c * p->kernel_h * p->kernel_w * (p->in_c / p->groups);
@@ -267,6 +282,8 @@ const nnacl_op nnacl_depthwise_conv2d_op = {
     .params_size = sizeof(nnacl_conv2d_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = depthwise_resize,
+    .packed_size = depthwise_packed_size,
+    .pack = depthwise_pack,
     .parts = conv_parts,
     .macs = conv_macs,
 };

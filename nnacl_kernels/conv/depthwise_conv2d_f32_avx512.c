@@ -41,7 +41,7 @@ static void one_column(const dw_line *l, int32_t column, int32_t channel, __mmas
 
 /* 16 channels of COLUMNS output columns whose windows are inside: each input is loaded once. */
 NNACL_ALWAYS_INLINE void many_columns(const dw_line *l, int32_t column, int32_t channel, __mmask16 lanes,
-                                      const int32_t kernel, const int32_t stride) {
+                                      const int32_t kernel, const int32_t stride, const int32_t columns) {
     const nnacl_conv2d_params *p = l->p;
     const ptrdiff_t row_step = (ptrdiff_t)p->dilation_h * p->in_w * p->in_c, step = p->in_c, w_step = p->out_c;
     const float *a = l->a + ((ptrdiff_t)column * stride - p->pad_left) * step + channel;
@@ -49,7 +49,7 @@ NNACL_ALWAYS_INLINE void many_columns(const dw_line *l, int32_t column, int32_t 
     const __m512 start = l->bias ? _mm512_maskz_loadu_ps(lanes, l->bias + channel) : _mm512_setzero_ps();
     __m512 sums[COLUMNS];
 #pragma GCC unroll 8
-    for (int32_t c = 0; c < COLUMNS; c++) {
+    for (int32_t c = 0; c < columns; c++) {
         sums[c] = start;
     }
     for (int32_t ky = 0; ky < l->height; ky++, a += row_step, w += kernel * w_step) {
@@ -60,39 +60,51 @@ NNACL_ALWAYS_INLINE void many_columns(const dw_line *l, int32_t column, int32_t 
         }
         const float *at = a;
 #pragma GCC unroll 19
-        for (int32_t i = 0; i < (COLUMNS - 1) * stride + kernel; i++, at += step) {
+        for (int32_t i = 0; i < (columns - 1) * stride + kernel; i++, at += step) {
             const __m512 input = _mm512_maskz_loadu_ps(lanes, at);
 #pragma GCC unroll 5
             for (int32_t kx = 0; kx < kernel; kx++) {
-                if (i >= kx && (i - kx) % stride == 0 && (i - kx) / stride < COLUMNS) {
+                if (i >= kx && (i - kx) % stride == 0 && (i - kx) / stride < columns) {
                     sums[(i - kx) / stride] = _mm512_fmadd_ps(input, weights[kx], sums[(i - kx) / stride]);
                 }
             }
         }
     }
 #pragma GCC unroll 8
-    for (int32_t c = 0; c < COLUMNS; c++) {
+    for (int32_t c = 0; c < columns; c++) {
         store(l, column + c, channel, lanes, sums[c]);
     }
 }
 
-static void many_3_1(const dw_line *l, int32_t column, int32_t channel, __mmask16 lanes) {
-    many_columns(l, column, channel, lanes, 3, 1);
+/* COLUMNS of them, or the half. */
+NNACL_ALWAYS_INLINE int32_t some_columns(const dw_line *l, int32_t column, int32_t end, int32_t channel,
+                                         __mmask16 lanes, const int32_t kernel, const int32_t stride) {
+    if (column + COLUMNS <= end) {
+        many_columns(l, column, channel, lanes, kernel, stride, COLUMNS);
+        return COLUMNS;
+    }
+    many_columns(l, column, channel, lanes, kernel, stride, COLUMNS / 2);
+    return COLUMNS / 2;
 }
 
-static void many_3_2(const dw_line *l, int32_t column, int32_t channel, __mmask16 lanes) {
-    many_columns(l, column, channel, lanes, 3, 2);
+/* At least COLUMNS / 2 windows from `column` to `end` are inside; returns how many were computed. */
+typedef int32_t (*columns_fn)(const dw_line *l, int32_t column, int32_t end, int32_t channel, __mmask16 lanes);
+
+static int32_t many_3_1(const dw_line *l, int32_t column, int32_t end, int32_t channel, __mmask16 lanes) {
+    return some_columns(l, column, end, channel, lanes, 3, 1);
 }
 
-static void many_5_1(const dw_line *l, int32_t column, int32_t channel, __mmask16 lanes) {
-    many_columns(l, column, channel, lanes, 5, 1);
+static int32_t many_3_2(const dw_line *l, int32_t column, int32_t end, int32_t channel, __mmask16 lanes) {
+    return some_columns(l, column, end, channel, lanes, 3, 2);
 }
 
-static void many_5_2(const dw_line *l, int32_t column, int32_t channel, __mmask16 lanes) {
-    many_columns(l, column, channel, lanes, 5, 2);
+static int32_t many_5_1(const dw_line *l, int32_t column, int32_t end, int32_t channel, __mmask16 lanes) {
+    return some_columns(l, column, end, channel, lanes, 5, 1);
 }
 
-typedef void (*columns_fn)(const dw_line *l, int32_t column, int32_t channel, __mmask16 lanes);
+static int32_t many_5_2(const dw_line *l, int32_t column, int32_t end, int32_t channel, __mmask16 lanes) {
+    return some_columns(l, column, end, channel, lanes, 5, 2);
+}
 
 /* NULL where only one_column() will do. */
 static columns_fn pick(const nnacl_conv2d_params *p) {
@@ -131,9 +143,8 @@ void nnacl_depthwise_conv2d_f32_avx512(const nnacl_ctx *ctx, const void *params,
         for (int32_t channel = 0; channel < p->out_c; channel += 16) {
             const __mmask16 lanes = nnacl_lanes_avx512(p->out_c - channel);
             for (int32_t column = 0; column < p->out_w;) {
-                if (many && column >= begin && column + COLUMNS <= end) {
-                    many(&l, column, channel, lanes);
-                    column += COLUMNS;
+                if (many && column >= begin && column + COLUMNS / 2 <= end) {
+                    column += many(&l, column, end, channel, lanes);
                 } else {
                     one_column(&l, column, channel, lanes);
                     column++;
