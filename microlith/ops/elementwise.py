@@ -110,6 +110,9 @@ _UNARY_ATTRS: dict[str, dict[str, Any]] = {
     "shrink": {"alpha": 0.5, "beta": 0.0},
     "swish": {"alpha": 1.0},
 }
+_DOUBLE = frozenset("relu leaky_relu clip neg abs square sign sqrt rsqrt reciprocal floor ceil round".split())
+"""What has kernels in double precision too."""
+
 _EXACT_UNARY = frozenset(
     ("relu", "neg", "abs", "floor", "ceil", "round", "sqrt", "reciprocal", "sign", "square", "leaky_relu", "clip")
 )
@@ -174,7 +177,7 @@ def _unary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
             attrs["alpha"] = float(np.float32(rng.uniform(0.05, 1.5)))
         elif name == "clip":
             attrs = dict(zip(("alpha", "beta"), sorted(float(v) for v in sampling.floats(rng, (2,))), strict=True))
-        return Sample([x], attrs)
+        return Sample([x.astype(np.float64) if name in _DOUBLE and rng.integers(4) == 0 else x], attrs)
 
     return draw
 
@@ -217,7 +220,7 @@ def _sample_lut(rng: np.random.Generator) -> Sample:
 
 
 def _infer_question(node: Node) -> list[TensorType]:
-    require_dtype(node, node.input(0), DType.f32)
+    require_dtype(node, node.input(0), DType.f32, DType.f64)
     return [TensorType(DType.b8, node.input(0).shape)]
 
 
@@ -228,7 +231,8 @@ def _reference_is_inf(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
 
 def _question_input(rng: np.random.Generator) -> Array:
     choices = np.array([0.0, 1.5, -3e38, np.inf, -np.inf, np.nan], np.float32)
-    return np.asarray(rng.choice(choices, sampling.shape(rng)))
+    x = np.asarray(rng.choice(choices, sampling.shape(rng)))
+    return x.astype(np.float64) if rng.integers(4) == 0 else x
 
 
 register(

@@ -179,6 +179,8 @@ def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
         a, b = sampling.floats(rng, a_shape, low), sampling.floats(rng, b_shape)
         if name in ("div", "mod", "fmod"):
             b = (np.where(b < 0, -0.25, 0.25) + b).astype(np.float32)
+        if name != "pow" and rng.integers(4) == 0:
+            a, b = a.astype(np.float64), b.astype(np.float64)
         return Sample([a, b], sampling.clamp(rng))
 
     return draw
@@ -220,7 +222,7 @@ _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor,
 }
-_COMPARE_DTYPES = (DType.f32, DType.s8, DType.u8, DType.s32, DType.s64, DType.u64)
+_COMPARE_DTYPES = (DType.f32, DType.f64, DType.s8, DType.u8, DType.s32, DType.s64, DType.u64)
 
 
 def _infer_compare(node: Node) -> list[TensorType]:

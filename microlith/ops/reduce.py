@@ -154,7 +154,8 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
             attrs |= {"rounding": sampling.rounding(rng), **sampling.integer_clamp(rng)}
             return Sample([sampling.integers(rng, shape)], attrs)
         low, high = (0.5, 1.5) if name == "reduce_prod" else (-4.0, 4.0)
-        return Sample([sampling.floats(rng, shape, low, high)], attrs)
+        x = sampling.floats(rng, shape, low, high)
+        return Sample([x.astype(np.float64) if rng.integers(4) == 0 else x], attrs)
 
     return draw
 
@@ -173,7 +174,7 @@ _ATTRS: dict[str, Any] = {
 
 def _infer_arg(node: Node) -> list[TensorType]:
     x, attrs = node.input(0), node.attrs
-    require_dtype(node, x, DType.f32, DType.s8, DType.u8, DType.s32, DType.s64, DType.u64)
+    require_dtype(node, x, DType.f32, DType.f64, DType.s8, DType.u8, DType.s32, DType.s64, DType.u64)
     require(node, attrs["to"] in (DType.s32.value, DType.s64.value), "positions are s32 or s64")
     require(node, 0 <= attrs["axis"] < len(x.shape), f"axis {attrs['axis']} is out of range for rank {len(x.shape)}")
     kept: tuple[Dim, ...] = (1,) if attrs["keep_dims"] else ()
@@ -195,7 +196,7 @@ def _arg(name: str) -> OpDef:
 
     def samples(rng: np.random.Generator) -> Sample:
         shape = sampling.shape(rng)
-        dtype = (np.float32, np.int8, np.uint8, np.int32, np.int64, np.uint64)[int(rng.integers(6))]
+        dtype = (np.float32, np.float64, np.int8, np.uint8, np.int32, np.int64, np.uint64)[int(rng.integers(7))]
         attrs = {"axis": int(rng.integers(len(shape))), "keep_dims": int(rng.integers(2))}
         attrs |= {"select_last": int(rng.integers(2)), "to": DType.s32.value if rng.integers(2) else DType.s64.value}
         return Sample([rng.integers(0, 4, shape).astype(dtype)], attrs)

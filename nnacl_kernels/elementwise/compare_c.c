@@ -13,6 +13,7 @@
     COMPARE(greater_equal, dtype, type, a >= b)
 
 ORDER(f32, float)
+ORDER(f64, double)
 ORDER(s8, int8_t)
 ORDER(u8, uint8_t)
 ORDER(s32, int32_t)

@@ -1,24 +1,27 @@
 /* Elementwise families. Each op is a row of its own; the ops of a family share a parameter struct.
  *
- * unary (x -> y, same shape): relu sigmoid tanh exp log sqrt rsqrt neg abs floor ceil round sin cos erf gelu
- *   softplus hard_sigmoid hard_swish silu reciprocal sign square (f32; neg abs sign square also s32 and s64),
- *   tan asin acos atan sinh cosh asinh acosh atanh softsign mish (f32), swish (x sigmoid(alpha x)), celu (alpha),
- *   selu (beta elu(x, alpha)), thresholded_relu (x > alpha: x, else 0), shrink (x + beta below -alpha, x - beta above
- *   alpha, else 0), leaky_relu (alpha), elu (alpha), clip (min = alpha, max = beta), logical_not (b8). relu s8 is a
- * clip in the integers and lives in requantize. round: halves to even. NaN stays NaN. Integers wrap. hard_sigmoid:
- * clamp(alpha * x + beta, 0, 1). hard_swish: x * clamp(x + 3, 0, 6) / 6. gelu: exact (erf) form when alpha is 0, tanh
- * form when 1. is_nan, is_inf (f32 -> b8; is_inf finds -inf when alpha is not 0, +inf when beta is not 0). lut: y[i] =
- * table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs. binary (a, b -> y, numpy
- * broadcasting): add sub mul div max min pow squared_difference mod fmod (f32, s32, s64; all but pow and
- * squared_difference also u64; add sub mul also s8; max min also s8 where a, b and y are quantized alike). prelu (f32,
- * s8): a > 0 ? a : a * b. mod has the sign of the divisor, fmod that of the dividend. Integers wrap; integer div
- * truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0. clamp_min and clamp_max
- * apply to every f32 op of the family. compare (a, b -> y b8, broadcasting): equal not_equal less less_equal greater
- * greater_equal (f32 s8 u8 s32 s64 u64; equal and not_equal also b8), logical_and logical_or logical_xor (b8; any byte
- * but 0 is true). bitwise_and bitwise_or bitwise_xor bit_shift_left bit_shift_right (a, b -> y, broadcasting) and
- * bitwise_not (unary): all integers. A shift by as many places as there are bits, or by a negative number, leaves 0, or
- * the sign when a signed number goes to the right. where (condition b8, a, b -> y, broadcasting): condition ? a : b,
- * any type.
+ * unary (x -> y, same shape; NaN stays NaN, integers wrap):
+ *   relu neg abs square sign sqrt rsqrt reciprocal floor ceil round (f32 f64; neg abs square sign also s32 s64);
+ *   round: halves to even. clip (min = alpha, max = beta), leaky_relu (alpha) (f32 f64).
+ *   sigmoid tanh exp log sin cos tan asin acos atan sinh cosh asinh acosh atanh erf softplus softsign silu mish (f32).
+ *   gelu (f32): exact (erf) form when alpha is 0, tanh form when 1. swish: x sigmoid(alpha x). elu, celu (alpha).
+ *   selu: beta elu(x, alpha). hard_sigmoid: clamp(alpha * x + beta, 0, 1). hard_swish: x * clamp(x + 3, 0, 6) / 6.
+ *   thresholded_relu: x above alpha, else 0. shrink: x + beta below -alpha, x - beta above alpha, else 0.
+ *   is_nan, is_inf (f32 f64 -> b8): is_inf finds -inf when alpha is not 0, +inf when beta is not 0.
+ *   logical_not (b8), bitwise_not (all integers).
+ * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs; relu s8 is a
+ *   clip in the integers and lives in requantize.
+ * binary (a, b -> y, numpy broadcasting): add sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference
+ *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul prelu also s8; max min also
+ * s8 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers wrap;
+ *   integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0. clamp_min
+ *   and clamp_max apply to every f32 and f64 op of the family.
+ * compare (a, b -> y b8, broadcasting): equal not_equal less less_equal greater greater_equal (f32 f64 s8 u8 s32 s64
+ *   u64; equal and not_equal also b8), logical_and logical_or logical_xor (b8; any byte but 0 is true).
+ * bitwise_and bitwise_or bitwise_xor bit_shift_left bit_shift_right (a, b -> y, broadcasting): all integers. A shift by
+ *   as many places as there are bits, or by a negative number, leaves 0, or the sign when a signed number goes to the
+ *   right.
+ * where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
  *
  * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):
  *   y = clamp(requant(requant((a - a_zero) << left_shift, a_mult, a_shift) +-

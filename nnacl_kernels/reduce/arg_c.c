@@ -31,6 +31,7 @@
     ARG(argmin, dtype, type, <)
 
 BOTH(f32, float)
+BOTH(f64, double)
 BOTH(s8, int8_t)
 BOTH(u8, uint8_t)
 BOTH(s32, int32_t)

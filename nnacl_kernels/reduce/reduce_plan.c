@@ -57,7 +57,8 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     const bool is_integer = x->dtype == NNACL_S32 || x->dtype == NNACL_S64 || x->dtype == NNACL_U64;
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || (kind.integers && is_integer) || (kind.s8 && x->dtype == NNACL_S8),
+    const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F64;
+    NNACL_REQUIRE(is_float || (kind.integers && is_integer) || (kind.s8 && x->dtype == NNACL_S8),
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(p->axes >= 0 && p->axes < 1 << x->rank, "axes names a dimension that the input does not have");
     NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
@@ -117,7 +118,7 @@ static const char *resize_arg(void *params, const nnacl_tensor *in, int32_t n_in
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_U8 || x->dtype == NNACL_S32 ||
-                      x->dtype == NNACL_S64 || x->dtype == NNACL_U64,
+                      x->dtype == NNACL_S64 || x->dtype == NNACL_U64 || x->dtype == NNACL_F64,
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
     NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
