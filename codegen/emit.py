@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from pathlib import Path
 import jinja2
 
 from ..errors import OutputError
+from ..files import follow_links
+from ..targets import Target
 from ..version import __version__
 from . import closure, literals
 from .view import LayerView, ModelView
@@ -21,7 +24,11 @@ from .view import LayerView, ModelView
 MANIFEST = "manifest.json"
 GENERATOR = "microlith"
 BUILD_FOLDERS = ("build", "build-cmake")
-"""Left out when a folder is held against its manifest."""
+"""Left out when a folder is held against its manifest, and so is any that CMake made."""
+LICENSE = "LICENSE"
+_SPDX = "SPDX-License-Identifier: Apache-2.0"
+_MATH = re.compile(r"\b(?:sqrt|floor|ceil|rint|nearbyint|round|trunc|fmod|remainder|exp|log|pow|ldexp|frexp)[fl]? *\(")
+"""Calls for which a compiler may need libm; absolute values and signs never do."""
 
 
 @functools.cache
@@ -35,6 +42,8 @@ def _environment() -> jinja2.Environment:
         autoescape=False,
     )
     environment.filters["hex"] = lambda value: f"0x{value:08X}"
+    environment.filters["cell"] = lambda text: text.replace("|", "/").replace("`", "'")
+    environment.filters["counted"] = lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}"
     return environment
 
 
@@ -74,6 +83,8 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
         "cross": bool(target.tool_prefix),
         "processor": "arm" if not target.name.startswith("arm64") else "aarch64",
         "emulator": " ".join(emulator),
+        "runner": _runner_command(target),
+        "needs_libm": any(_MATH.search(_without_comments(text)) for text in kernels.values()),
         "emulator_words": emulator,
         "kernel_sources": kernel_sources,
         "platform_sources": sorted(path for path in platform if path.endswith(".c")),
@@ -92,11 +103,32 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
     }
     environment = _environment()
     texts = {path: environment.get_template(template).render(context) for path, template in files.items()}
+    texts = {path: _licensed(path, text) for path, text in texts.items()}
     texts.update({f"kernels/{path}": text for path, text in kernels.items()})
+    texts[LICENSE] = (resources.files("microlith.templates") / "apache-2.0.txt").read_text(encoding="utf-8")
     files_out = {path: text.encode() for path, text in texts.items()}
     if view.binary_weights:
         files_out[f"{view.name}_weights.bin"] = _binary_weights(view)
     return dict(sorted(files_out.items()))
+
+
+def _licensed(path: str, text: str) -> str:
+    """The text of a generated file below a line that states its licence."""
+    if path.endswith(".md"):
+        return text
+    is_c = path.endswith((".c", ".h", ".S", ".ld"))
+    return f"/* {_SPDX} */\n{text}" if is_c else f"# {_SPDX}\n{text}"
+
+
+def _without_comments(source: str) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
+
+
+def _runner_command(target: Target) -> str:
+    """How the runner is started from the folder of a project."""
+    if not target.is_bare_metal:
+        return " ".join([*target.emulator(), "build/runner", "inputs.bin", "outputs.bin"])
+    return " ".join([*target.emulator(["runner", "inputs.bin", "outputs.bin"]), "build/runner.elf"])
 
 
 def _binary_weights(view: ModelView) -> bytes:
@@ -142,7 +174,7 @@ def write_project(files: Mapping[str, bytes], folder: Path, *, force: bool = Fal
     A folder that exists is replaced only if it is empty, or holds a generated project and nothing else. Raises
     OutputError otherwise, and when it cannot be written; the folder is then as it was.
     """
-    folder = folder.absolute()
+    folder = follow_links(folder)
     if not force:
         _check_replaceable(folder)
     temporary = None
@@ -188,10 +220,11 @@ def _check_replaceable(folder: Path) -> None:
         return
     if not folder.is_dir():
         raise OutputError("is not a folder", where=str(folder), hint=hint)
+    built = {*BUILD_FOLDERS, *(path.parent.name for path in folder.glob("*/CMakeCache.txt"))}
     present = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if not path.is_dir() and path.relative_to(folder).parts[0] not in BUILD_FOLDERS
+        if not path.is_dir() and path.relative_to(folder).parts[0] not in built
     }
     if not present:
         return

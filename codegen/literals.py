@@ -78,10 +78,23 @@ def needs_math(text: str) -> bool:
     return "INFINITY" in text or "NAN" in text
 
 
-def params_lines(op: str, values: Mapping[str, object]) -> list[str]:
-    """The fields of a parameter struct as lines of designated initialisers. Arrays end at their last non-zero entry."""
+_FLOAT_LIMITS = frozenset({"clamp_min", "clamp_max"})
+_INTEGER_LIMITS = frozenset({"q_min", "q_max"})
+
+
+def params_lines(op: str, values: Mapping[str, object], *, floats: bool) -> list[str]:
+    """The fields of a parameter struct as lines of designated initialisers. Arrays end at their last non-zero entry.
+
+    Where a struct has limits for floats and for integers, only those stand that count: ``floats`` says which.
+    """
+    fields = catalogue.fields(op)
+    unused: frozenset[str] = frozenset()
+    if {field.name for field in fields} >= _FLOAT_LIMITS | _INTEGER_LIMITS:
+        unused = _INTEGER_LIMITS if floats else _FLOAT_LIMITS
     items = []
-    for field in catalogue.fields(op):
+    for field in fields:
+        if field.name in unused:
+            continue
         value = values[field.name]
         if isinstance(value, list):
             while value and not value[-1]:

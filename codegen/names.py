@@ -101,12 +101,35 @@ class UniqueNames:
 
 
 def comment(text: str) -> str:
-    """``text`` so that it can stand in a C comment or a string literal: printable ASCII, no comment marks or quotes."""
-    plain = "".join(character if " " <= character <= "~" else "?" for character in text)
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace('"', "'").replace("??", "? ?")
+    """``text`` so that it can stand anywhere in a C comment or string literal, and in the comments of make and CMake.
+
+    Each character is replaced on its own, so that none of them can come about by a replacement beside it: what is not
+    printable ASCII, and whatever makes comment marks, escapes, continued lines or trigraphs, becomes ``{U+hex}``.
+    """
+    return "".join(map(_plain, text))
 
 
 def short_comment(text: str) -> str:
     """As ``comment``, with the middle left out of a text that is too long to be read."""
-    plain = comment(text)
-    return plain if len(plain) <= _LONGEST_COMMENT else f"{plain[:30]} ... {plain[-30:]}"
+    pieces = [_plain(character) for character in text]
+    if sum(map(len, pieces)) <= _LONGEST_COMMENT:
+        return "".join(pieces)
+    return f"{_start(pieces)} ... {_start(pieces[::-1], backwards=True)}"
+
+
+def _plain(character: str) -> str:
+    if character == '"':
+        return "'"
+    if " " <= character <= "~" and character not in "*\\?":
+        return character
+    return f"{{U+{ord(character):04X}}}"
+
+
+def _start(pieces: Sequence[str], *, backwards: bool = False) -> str:
+    """As many whole pieces as 30 characters can hold; ``backwards``: their order is that of the end of a text."""
+    taken: list[str] = []
+    for piece in pieces:
+        if sum(map(len, taken)) + len(piece) > 30:
+            break
+        taken.append(piece)
+    return "".join(taken[::-1] if backwards else taken)

@@ -31,6 +31,10 @@ _OPTIMIZE = {
     ("size", "bare-metal"): "-Os",
 }
 _MOST_SOURCE_BYTES = 16 * 1024 * 1024
+_SAMPLE_SCALES = (1.0, 0.1, 4.0, 0.02)
+_MOST_SAMPLE_BYTES = 1024 * 1024
+_MOST_BOARD_SAMPLE_BYTES = 64 * 1024
+_MOST_SAMPLE_MACS = 50_000_000
 
 
 @dataclass(frozen=True)
@@ -96,9 +100,7 @@ def generate(
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
-    # A model with state is run twice in a row, so that the second run sees what the first one has left.
-    drawn = [draw_sample(graph, sizes or {}, seed) for seed in range(2 if graph.states else 1)]
-    chosen = list(samples or drawn)
+    chosen = list(samples or _draw_samples(graph, sizes or {}, view))
     stored = []
     states: dict[str, np.ndarray] = {}
     for sample in chosen:
@@ -134,11 +136,36 @@ def _checked(graph: Graph, sample: Mapping[str, np.ndarray]) -> dict[str, np.nda
     return {value.name: np.asarray(sample[value.name]) for value in graph.inputs}
 
 
-def draw_sample(graph: Graph, sizes: Mapping[str, int], seed: int = 0) -> dict[str, np.ndarray]:
+def _draw_samples(graph: Graph, sizes: Mapping[str, int], view: ModelView) -> list[dict[str, np.ndarray]]:
+    """The samples of a self-test: noise, small noise (which saturates less), noise of large values, small noise again;
+    fewer when they would take much memory or their outputs much time. A model with state has at least two, so that the
+    second run sees what the first one has left.
+    """
+    size = sum(tensor.nbytes for tensor in (*view.inputs, *view.outputs))
+    room = _MOST_BOARD_SAMPLE_BYTES if view.target.is_bare_metal else _MOST_SAMPLE_BYTES
+    count = len(_SAMPLE_SCALES) if view.macs <= _MOST_SAMPLE_MACS else 1
+    count = max(2 if graph.states else 1, min(count, room // max(size, 1)))
+    return [draw_sample(graph, sizes, seed, scale=scale) for seed, scale in enumerate(_SAMPLE_SCALES[:count])]
+
+
+def draw_sample(graph: Graph, sizes: Mapping[str, int], seed: int = 0, *, scale: float = 1.0) -> dict[str, np.ndarray]:
     """A random input: narrow integers over their whole range, wide ones from 0 to 9 (they are mostly indices), floats
-    normally distributed."""
+    normally distributed. ``scale`` 1 leaves it at that; another factor multiplies floats, and narrow integers around
+    their zero point, as far as they go."""
     generator = np.random.default_rng(seed)
-    return {value.name: _draw(value, sizes, generator) for value in graph.inputs}
+    return {value.name: _scaled(value, _draw(value, sizes, generator), scale) for value in graph.inputs}
+
+
+def _scaled(value: Value, array: np.ndarray, scale: float) -> np.ndarray:
+    dtype = value.dtype
+    if scale == 1.0 or dtype is DType.b8 or (not dtype.is_float and dtype.size > 2):
+        return array
+    if dtype.is_float:
+        return (array * scale).astype(dtype.numpy)
+    info = np.iinfo(dtype.numpy)
+    quant = value.quant
+    zero = int(quant.zero_point[0]) if quant is not None and quant.is_per_tensor else 0
+    return np.clip(np.rint((array.astype(np.float64) - zero) * scale) + zero, info.min, info.max).astype(dtype.numpy)
 
 
 def _draw(value: Value, sizes: Mapping[str, int], generator: np.random.Generator) -> np.ndarray:
@@ -178,7 +205,7 @@ def _report(view: ModelView, files: list[str]) -> Report:
             {
                 "index": layer.index,
                 "op": layer.op,
-                "name": layer.name,
+                "name": layer.key,
                 "kernel": None if layer.elided else layer.kernel,
                 "isa": None if layer.elided else layer.isa,
                 "outputs": list(layer.output_types),

@@ -80,6 +80,9 @@ class LayerView:
     index: int
     op: str
     name: str
+    """As in the model, fit for a comment."""
+    key: str
+    """As in the model, unchanged; for the report."""
     title: tuple[str, ...]
     kernel: str
     isa: str
@@ -284,10 +287,11 @@ def _layer(index: int, call: Call, program: Program, constants: _Constants) -> L
         index=index,
         op=node.op,
         name=short_comment(node.name),
+        key=node.name,
         title=tuple(_title(index, call, program)),
         kernel=call.kernel.symbol,
         isa=call.kernel.isa,
-        params=None if call.elided else _params(index, call),
+        params=None if call.elided else _params(index, call, program),
         inputs=tuple(arguments),
         outputs=tuple(_address(program.tensors[output]) for output in call.outputs),
         workspace=call.workspace,
@@ -323,13 +327,14 @@ def _title(index: int, call: Call, program: Program) -> list[str]:
     return [f"{index}: {node.op}{label}{source}", shapes + "".join(f", {cost}" for cost in costs)]
 
 
-def _params(index: int, call: Call) -> ParamsView:
+def _params(index: int, call: Call, program: Program) -> ParamsView:
+    floats = any(program.tensors[output].type.dtype.is_float for output in call.outputs)
     op = catalogue.ops()[call.node.op]
     return ParamsView(
         symbol=f"p{index}",
         c_type=op.params_name,
         size=op.params_size,
-        lines=tuple(literals.params_lines(call.node.op, call.fields)),
+        lines=tuple(literals.params_lines(call.node.op, call.fields, floats=floats)),
     )
 
 

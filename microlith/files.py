@@ -11,8 +11,19 @@ from typing import IO
 from .errors import OutputError
 
 
+def follow_links(path: str | os.PathLike[str]) -> Path:
+    """The absolute path that is written to in place of ``path``: where symbolic links lead. Raises OutputError."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError) as error:  # links in a circle
+        raise OutputError(
+            "cannot write: the links lead nowhere", where=str(path), hint="choose another path"
+        ) from error
+
+
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> int:
-    """Calls ``write`` on a temporary file beside ``path``, then renames it; returns the bytes written.
+    """Calls ``write`` on a temporary file beside ``path``, then renames it; returns the bytes written. A symbolic link
+    stays one: the file that it leads to is written.
 
     Raises OutputError when the file cannot be written; ``path`` is then as it was.
     """
@@ -22,7 +33,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         raise OutputError(f"cannot write: it is {kind}", where=str(target), hint="name a file")
     temporary: Path | None = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        place = follow_links(target)
+        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
             write(file)
@@ -30,7 +42,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
-        temporary.replace(target)
+        temporary.replace(place)
     except OSError as error:
         raise OutputError(
             f"cannot write: {error.strerror or error}", where=str(target), hint="choose a writable folder"
