@@ -21,6 +21,7 @@ TYPES: dict[str, int] = {
     "bool": tflite.TensorType.BOOL,
     "int4": tflite.TensorType.INT4,
     "complex64": tflite.TensorType.COMPLEX64,
+    "resource": tflite.TensorType.RESOURCE,
 }
 
 VERSIONS: dict[str, int] = {"BROADCAST_TO": 2, "TRANSPOSE_CONV": 3}
@@ -74,6 +75,8 @@ class TfliteBuilder:
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     description: str = "made by a test"
+    subgraphs: list[TfliteBuilder] = field(default_factory=list)
+    """What operators run; the first is subgraph 1 of the file."""
 
     def tensor(
         self,
@@ -125,30 +128,23 @@ class TfliteBuilder:
         """A builtin operator; ``options`` are fields of the options table in the schema's CamelCase."""
         self.operators.append(OperatorSpec(name, list(inputs), list(outputs), table, options))
 
+    def subgraph(self) -> tuple[int, TfliteBuilder]:
+        """A new subgraph with its number."""
+        self.subgraphs.append(TfliteBuilder())
+        return len(self.subgraphs), self.subgraphs[-1]
+
     def custom(self, code: str, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.operators.append(OperatorSpec("CUSTOM", list(inputs), list(outputs), None, {}, code))
 
     def build(self) -> bytes:
         fb = flatbuffers.Builder(1024)
-        codes = list(dict.fromkeys((op.name, op.custom_code) for op in self.operators))
-        buffers = [self._buffer(fb, None), *(self._buffer(fb, spec.data) for spec in self.tensors if self._has(spec))]
-        tensors = []
-        number = 0
-        for spec in self.tensors:
-            number += self._has(spec)
-            tensors.append(self._tensor(fb, spec, number if self._has(spec) else 0))
-        operators = [self._operator(fb, op, codes.index((op.name, op.custom_code))) for op in self.operators]
-        tensor_vector = self._offsets(fb, tensors)
-        operator_vector = self._offsets(fb, operators)
-        input_vector, output_vector = self._ints(fb, self.inputs), self._ints(fb, self.outputs)
-        name = fb.CreateString("main")
-        tflite.SubGraphStart(fb)
-        tflite.SubGraphAddTensors(fb, tensor_vector)
-        tflite.SubGraphAddInputs(fb, input_vector)
-        tflite.SubGraphAddOutputs(fb, output_vector)
-        tflite.SubGraphAddOperators(fb, operator_vector)
-        tflite.SubGraphAddName(fb, name)
-        subgraphs = self._offsets(fb, [tflite.SubGraphEnd(fb)])
+        parts = [self, *self.subgraphs]
+        codes = list(dict.fromkeys((op.name, op.custom_code) for part in parts for op in part.operators))
+        stored = [spec for part in parts for spec in part.tensors if self._has(spec)]
+        buffers = [self._buffer(fb, None), *(self._buffer(fb, spec.data) for spec in stored)]
+        places = {id(spec): number for number, spec in enumerate(stored, start=1)}
+        graphs = [part._graph(fb, codes, places, f"graph_{n}" if n else "main") for n, part in enumerate(parts)]
+        subgraphs = self._offsets(fb, graphs)
         code_vector = self._offsets(fb, [self._code(fb, *code) for code in codes])
         buffer_vector = self._offsets(fb, buffers)
         description = fb.CreateString(self.description)
@@ -160,6 +156,23 @@ class TfliteBuilder:
         tflite.ModelAddBuffers(fb, buffer_vector)
         fb.Finish(tflite.ModelEnd(fb), file_identifier=b"TFL3")
         return bytes(fb.Output())
+
+    def _graph(
+        self, fb: flatbuffers.Builder, codes: Sequence[tuple[str, str]], places: Mapping[int, int], name: str
+    ) -> int:
+        tensors = [self._tensor(fb, spec, places.get(id(spec), 0)) for spec in self.tensors]
+        operators = [self._operator(fb, op, codes.index((op.name, op.custom_code))) for op in self.operators]
+        tensor_vector = self._offsets(fb, tensors)
+        operator_vector = self._offsets(fb, operators)
+        input_vector, output_vector = self._ints(fb, self.inputs), self._ints(fb, self.outputs)
+        label = fb.CreateString(name)
+        tflite.SubGraphStart(fb)
+        tflite.SubGraphAddTensors(fb, tensor_vector)
+        tflite.SubGraphAddInputs(fb, input_vector)
+        tflite.SubGraphAddOutputs(fb, output_vector)
+        tflite.SubGraphAddOperators(fb, operator_vector)
+        tflite.SubGraphAddName(fb, label)
+        return int(tflite.SubGraphEnd(fb))
 
     @staticmethod
     def _has(spec: TensorSpec) -> bool:
@@ -262,7 +275,11 @@ class TfliteBuilder:
         options = None
         if op.table is not None:
             fields = {
-                key: self._ints(fb, value) if isinstance(value, (list, tuple)) else value
+                key: self._ints(fb, value)
+                if isinstance(value, (list, tuple))
+                else fb.CreateString(value)
+                if isinstance(value, str)
+                else value
                 for key, value in op.options.items()
             }
             getattr(tflite, f"{op.table}Start")(fb)
