@@ -50,6 +50,7 @@ NNACL_ALWAYS_INLINE void nnacl_tile_rows(const nnacl_tile *t, const int32_t rows
     const __m256 bias_left = t->bias ? nnacl_load_avx2(t->bias, t->columns) : _mm256_setzero_ps();
     const __m256 bias_right =
         t->bias && t->columns > 8 ? nnacl_load_avx2(t->bias + 8, t->columns - 8) : _mm256_setzero_ps();
+#pragma GCC unroll 6
     for (int32_t r = 0; r < rows; r++) {
         left[r] = bias_left;
         right[r] = bias_right;
@@ -64,6 +65,7 @@ NNACL_ALWAYS_INLINE void nnacl_tile_rows(const nnacl_tile *t, const int32_t rows
             right[r] = _mm256_fmadd_ps(factor, b_right, right[r]);
         }
     }
+#pragma GCC unroll 6
     for (int32_t r = 0; r < rows; r++) {
         nnacl_tile_store(t, r, left[r], right[r]);
     }

@@ -65,6 +65,7 @@ static uint32_t widen_patch(const nnacl_conv2d_params *p, const int8_t *image, c
 static inline __attribute__((always_inline)) void multiply(const int16_t *patches, ptrdiff_t step, const int8_t *panel,
                                                            int32_t pairs, const int32_t rows, __m256i sums[ROWS][2]) {
     __m256i left[ROWS], right[ROWS];
+#pragma GCC unroll 6
     for (int32_t r = 0; r < rows; r++) {
         left[r] = right[r] = _mm256_setzero_si256();
     }
@@ -80,6 +81,7 @@ static inline __attribute__((always_inline)) void multiply(const int16_t *patche
             right[r] = _mm256_add_epi32(right[r], _mm256_madd_epi16(factor, w_right));
         }
     }
+#pragma GCC unroll 6
     for (int32_t r = 0; r < rows; r++) {
         sums[r][0] = left[r];
         sums[r][1] = right[r];
