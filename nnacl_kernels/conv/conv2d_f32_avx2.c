@@ -5,6 +5,7 @@
 #include "common/share.h"
 #include "common/window.h"
 #include "conv/conv.h"
+#include "conv/conv_rows.h"
 
 NNACL_DECLARE(nnacl_conv2d_f32_avx2);
 
@@ -49,35 +50,34 @@ void nnacl_conv2d_f32_avx2(const nnacl_ctx *ctx, const void *params, const void 
                        .y_step = p->out_c,
                        .clamp_min = p->clamp_min,
                        .clamp_max = p->clamp_max};
-    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
-    for (int32_t row = rows.begin; row < rows.end; row++) {
-        const float *image = x + (ptrdiff_t)(row / p->out_h) * p->in_h * p->in_w * p->in_c;
-        const nnacl_window tall =
-            nnacl_window_at(row % p->out_h, p->stride_h, p->pad_top, p->dilation_h, p->kernel_h, p->in_h);
-        for (int32_t column = 0; column < p->out_w; column += NNACL_TILE_ROWS) {
-            const int32_t left = p->out_w - column, count = left < NNACL_TILE_ROWS ? left : NNACL_TILE_ROWS;
-            for (int32_t group = 0; group < p->groups; group++) {
-                for (int32_t r = 0; r < count; r++) {
-                    const float *group_image = image + group * channels;
-                    if (pointwise) {
-                        const ptrdiff_t position =
-                            (ptrdiff_t)tall.origin * p->in_w + (ptrdiff_t)(column + r) * p->stride_w;
-                        tile.a[r] = group_image + position * p->in_c;
-                    } else {
-                        float *patch = patches + (ptrdiff_t)r * depth;
-                        copy_patch(p, group_image, &tall, column + r, channels, patch);
-                        tile.a[r] = patch;
-                    }
+    const int32_t positions = nnacl_conv_positions(p), tile_count = nnacl_conv_tiles(p, NNACL_TILE_ROWS);
+    const nnacl_range tiles = nnacl_share(ctx, tile_count);
+    for (int32_t index = tiles.begin; index < tiles.end; index++) {
+        const int32_t begin = nnacl_conv_tile_begin(positions, tile_count, index);
+        const int32_t count = nnacl_conv_tile_begin(positions, tile_count, index + 1) - begin;
+        for (int32_t group = 0; group < p->groups; group++) {
+            for (int32_t r = 0; r < count; r++) {
+                const int32_t row = (begin + r) / p->out_w, column = (begin + r) % p->out_w;
+                const float *image = x + (ptrdiff_t)(row / p->out_h) * p->in_h * p->in_w * p->in_c + group * channels;
+                const nnacl_window tall =
+                    nnacl_window_at(row % p->out_h, p->stride_h, p->pad_top, p->dilation_h, p->kernel_h, p->in_h);
+                if (pointwise) {
+                    const ptrdiff_t position = (ptrdiff_t)tall.origin * p->in_w + (ptrdiff_t)column * p->stride_w;
+                    tile.a[r] = image + position * p->in_c;
+                } else {
+                    float *patch = patches + (ptrdiff_t)r * depth;
+                    copy_patch(p, image, &tall, column, channels, patch);
+                    tile.a[r] = patch;
                 }
-                for (int32_t panel = 0; panel < panels; panel++) {
-                    const int32_t first = group * group_size + panel * NNACL_PANEL_F32;
-                    const int32_t rest = group_size - panel * NNACL_PANEL_F32;
-                    tile.panel = packed + ((ptrdiff_t)group * panels + panel) * panel_size;
-                    tile.bias = bias ? bias + first : NULL;
-                    tile.y = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c + first;
-                    tile.columns = rest < NNACL_PANEL_F32 ? rest : NNACL_PANEL_F32;
-                    nnacl_tile_run(&tile, count);
-                }
+            }
+            for (int32_t panel = 0; panel < panels; panel++) {
+                const int32_t first = group * group_size + panel * NNACL_PANEL_F32;
+                const int32_t rest = group_size - panel * NNACL_PANEL_F32;
+                tile.panel = packed + ((ptrdiff_t)group * panels + panel) * panel_size;
+                tile.bias = bias ? bias + first : NULL;
+                tile.y = y + (ptrdiff_t)begin * p->out_c + first;
+                tile.columns = rest < NNACL_PANEL_F32 ? rest : NNACL_PANEL_F32;
+                nnacl_tile_run(&tile, count);
             }
         }
     }

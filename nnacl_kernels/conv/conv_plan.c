@@ -140,6 +140,9 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     return p->batch > 0 ? p->batch * p->out_h : 1;
 }
 
+/* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
+#define AVX2_POSITIONS 6
+
 /* The kernels of conv2d for AVX-512 and VNNI split their work by tiles of positions or by panels. */
 static bool lists_rows(const nnacl_kernel *kernel) {
     return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_VNNI;
@@ -147,6 +150,10 @@ static bool lists_rows(const nnacl_kernel *kernel) {
 
 static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_AVX2 && kernel->dtype == NNACL_F32) {
+        const int32_t count = nnacl_conv_tiles(p, AVX2_POSITIONS);
+        return count > 0 ? count : 1;
+    }
     if (!lists_rows(kernel)) {
         return conv_parts(params, kernel);
     }
@@ -154,9 +161,6 @@ static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
     return nnacl_conv_split_panels(p, tiles, panels) ? panels : tiles > 0 ? tiles : 1;
 }
-
-/* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
-#define AVX2_POSITIONS 6
 
 static size_t window_size(const nnacl_conv2d_params *p) {
     return (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups);
