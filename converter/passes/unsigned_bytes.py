@@ -28,7 +28,7 @@ def run(graph: Graph) -> bool:
             changed |= _dequantize_shifted(node)
         elif is_shift(node):
             changed |= _cancel(graph, node) or _quantize_directly(graph, node)
-        elif node.op in MOVERS:
+        elif node.op in MOVERS or node.op == "max_pool2d":
             changed |= _sink(graph, node)
     return changed | graph.remove_dead()
 
@@ -126,7 +126,7 @@ def _quantize_directly(graph: Graph, node: Node) -> bool:
 
 
 def _sink(graph: Graph, node: Node) -> bool:
-    """Moves in front of an op that only moves elements go behind it."""
+    """Moves in front of an op that only moves or compares elements go behind it."""
     if node.output.dtype is not DType.u8 or len(node.outputs) != 1:
         return False
     data = range(len(node.inputs)) if node.op == "concat" else (0,)

@@ -37,7 +37,8 @@ _ATTRS: dict[str, Any] = {
 
 def _infer(node: Node) -> list[TensorType]:
     attrs = node.attrs
-    dtype = require_dtype(node, node.input(0), DType.f32, DType.s8, DType.s16)
+    unsigned = (DType.u8,) if node.op == "max_pool2d" else ()
+    dtype = require_dtype(node, node.input(0), DType.f32, DType.s8, DType.s16, *unsigned)
     batch, in_h, in_w, channels = require_rank(node, node.input(0), 4)
     if attrs["kernel_h"] == 0 or attrs["kernel_w"] == 0:
         require(node, attrs["kernel_h"] == attrs["kernel_w"], "global pooling has both kernel sizes 0")
@@ -142,7 +143,7 @@ def _samples(average: bool) -> Callable[[np.random.Generator], Sample]:
             attrs["extra_bottom"] = 0
         if rng.integers(2):
             return Sample([sampling.floats(rng, shape)], {**attrs, **sampling.clamp(rng)})
-        dtype = np.int16 if rng.integers(3) == 0 else np.int8
+        dtype = (np.int16, np.int8, np.int8 if average else np.uint8)[int(rng.integers(3))]
         if average:
             attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng)}
             attrs |= {"halves_up": int(rng.integers(2)), "rounding": sampling.rounding(rng)}

@@ -1,10 +1,11 @@
-/* Two-dimensional pooling over NHWC. max_pool2d and avg_pool2d: f32, s8 and s16 (integers keep the quantization of x;
- * the average rounds half away from zero, or half up with halves_up 1, as TFLite's uint8 models do. Under float-even
- * the average has a scale and zero point of its own: y = clamp(round_half_even(sum(x - x_zero) * scale / divisor) +
- * y_zero) with scale = x_scale / y_scale). Positions in the padding never count for the maximum; for the average they
- * count as zero (s8: as the zero point) in the divisor only when count_include_pad is 1. ceil_mode is settled at
- * conversion by extra_bottom / extra_right: positions beyond the explicit padding that never count in the divisor. A
- * window with nothing to count gives clamp_min / q_min (maximum) or 0 / x_zero (average). Inputs: 0 x. Output: 0 y.
+/* Two-dimensional pooling over NHWC. max_pool2d and avg_pool2d: f32, s8 and s16, max_pool2d also u8 (integers keep the
+ * quantization of x; the average rounds half away from zero, or half up with halves_up 1, as TFLite's uint8 models do.
+ * Under float-even the average has a scale and zero point of its own: y = clamp(round_half_even(sum(x - x_zero) * scale
+ * / divisor) + y_zero) with scale = x_scale / y_scale). Positions in the padding never count for the maximum; for the
+ * average they count as zero (s8: as the zero point) in the divisor only when count_include_pad is 1. ceil_mode is
+ * settled at conversion by extra_bottom / extra_right: positions beyond the explicit padding that never count in the
+ * divisor. A window with nothing to count gives clamp_min / q_min (maximum) or 0 / x_zero (average). Inputs: 0 x.
+ * Output: 0 y.
  */
 #ifndef NNACL_POOL_H
 #define NNACL_POOL_H

@@ -2,12 +2,14 @@
 #include "nnacl_kernels.h"
 #include "pool/pool.h"
 
-static const char *pool_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
+static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
+                          bool knows_u8) {
     nnacl_pool2d_params *p = params;
     NNACL_REQUIRE(n_in == 1 && n_out == 1, "expected one input and one output");
     const nnacl_tensor *x = &in[0];
-    NNACL_REQUIRE(x->rank == 4 && (x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16),
-                  "x must be f32, s8 or s16 [batch, height, width, channels]");
+    NNACL_REQUIRE(x->rank == 4 && (x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16 ||
+                                   (knows_u8 && x->dtype == NNACL_U8)),
+                  "x must be f32, s8 or s16 (max_pool2d: or u8) [batch, height, width, channels]");
     NNACL_REQUIRE(nnacl_plan_count(x) >= 0, "x has too many elements");
     NNACL_REQUIRE(p->kernel_h >= 0 && p->kernel_w >= 0, "a kernel size is negative");
     NNACL_REQUIRE(p->extra_bottom >= 0 && p->extra_right >= 0, "an extra padding is negative");
@@ -47,6 +49,16 @@ static const char *pool_resize(void *params, const nnacl_tensor *in, int32_t n_i
     return NULL;
 }
 
+static const char *max_pool_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                   int32_t n_out) {
+    return resize(params, in, n_in, out, n_out, true);
+}
+
+static const char *avg_pool_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                   int32_t n_out) {
+    return resize(params, in, n_in, out, n_out, false);
+}
+
 static int32_t pool_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_pool2d_params *p = params;
     (void)kernel;
@@ -59,7 +71,7 @@ const nnacl_op nnacl_max_pool2d_op = {
     .header = "pool/pool.h",
     .params_size = sizeof(nnacl_pool2d_params),
     .alias = NNACL_ALIAS_NONE,
-    .resize = pool_resize,
+    .resize = max_pool_resize,
     .parts = pool_parts,
 };
 
@@ -69,6 +81,6 @@ const nnacl_op nnacl_avg_pool2d_op = {
     .header = "pool/pool.h",
     .params_size = sizeof(nnacl_pool2d_params),
     .alias = NNACL_ALIAS_NONE,
-    .resize = pool_resize,
+    .resize = avg_pool_resize,
     .parts = pool_parts,
 };

@@ -29,8 +29,12 @@ static void draw(check_case *c) {
         p->q_min = INT16_MIN;
         p->q_max = INT16_MAX;
     }
-    p->x_zero = check_zero(c);
-    p->y_zero = check_zero(c);
+    if (c->dtype == NNACL_U8) {
+        p->q_min = check_int(c, 0, 100);
+        p->q_max = check_int(c, 100, UINT8_MAX);
+    }
+    p->x_zero = c->dtype == NNACL_U8 ? 0 : check_zero(c);
+    p->y_zero = c->dtype == NNACL_U8 ? 0 : check_zero(c);
     p->halves_up = check_int(c, 0, 1);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
     p->scale = check_chance(c, 50) ? 1.0f : check_float(c, 0.3f, 2.0f);
