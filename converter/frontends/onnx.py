@@ -408,7 +408,7 @@ class _Importer(Level):
             value = Value(name, TensorType(type.dtype, tuple(self.given.get(name, shape))))
             self.graph.inputs.append(value)
             self.builder.begin(name, "input")
-            self.scope[name] = value if type.dtype not in NARROWED else self.builder.cast(value, DType.f32)
+            self.scope[name] = value if type.dtype is not DType.f16 else self.builder.cast(value, DType.f32)
 
     def _add_constant_input(self, name: str, type: TensorType) -> None:
         array = np.asarray(self.constants[name])
@@ -486,7 +486,7 @@ class _Importer(Level):
             except Reject as error:
                 self.rejected.append(Unsupported(info.name, "output", error.reason, error.hint))
                 continue
-            if declared in NARROWED and entry.dtype is DType.f32:
+            if declared in (DType.f16, DType.f64) and entry.dtype is DType.f32:
                 entry = self.builder.cast(entry, declared)
             elif entry.producer is None or any(entry is output for output in self.graph.outputs):
                 entry = self.builder.copy(entry)
@@ -494,15 +494,10 @@ class _Importer(Level):
             self.graph.outputs.append(entry)
 
 
-NARROWED = (DType.f16, DType.f64)
-"""Element types that exist at inputs and outputs only; inside they are f32."""
-
-
 def _dtype(data_type: int) -> DType:
     if data_type == onnx.TensorProto.BFLOAT16:
         raise Reject("element type BFLOAT16 is not supported at inputs and outputs", "export the model in float32")
-    exact: dict[int, DType] = {onnx.TensorProto.FLOAT16: DType.f16, onnx.TensorProto.DOUBLE: DType.f64}
-    return exact.get(data_type) or onnx_data.dtype_of(data_type)
+    return DType.f16 if data_type == onnx.TensorProto.FLOAT16 else onnx_data.dtype_of(data_type)
 
 
 def _sorted(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.NodeProto]:

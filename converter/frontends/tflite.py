@@ -18,7 +18,17 @@ from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupport
 from microlith.ir import Graph, TensorType, Value
 from microlith.verify import MAX_DEPTH
 
-from . import tflite_composite, tflite_control, tflite_conv, tflite_data, tflite_math, tflite_numeric, tflite_rnn
+from . import (
+    tflite_composite,
+    tflite_control,
+    tflite_conv,
+    tflite_data,
+    tflite_image,
+    tflite_index,
+    tflite_math,
+    tflite_numeric,
+    tflite_rnn,
+)
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
 
@@ -27,6 +37,8 @@ ROWS: Mapping[str, Row] = {
     **tflite_control.ROWS,
     **tflite_conv.ROWS,
     **tflite_data.ROWS,
+    **tflite_image.ROWS,
+    **tflite_index.ROWS,
     **tflite_math.ROWS,
     **tflite_numeric.ROWS,
     **tflite_rnn.ROWS,

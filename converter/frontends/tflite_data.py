@@ -383,34 +383,6 @@ def batch_to_space_nd(node: TfliteNode) -> Value:
     return node.add("slice", [y], attrs, quant=node.output_quant())
 
 
-def resize_nearest(node: TfliteNode) -> Value:
-    """Nearest neighbours are picked along height and width apart, each by a table of indices."""
-    options = node.options("ResizeNearestNeighborOptions")
-    y = node.value(0)
-    sizes = node.ints(1, "the size")
-    require(len(sizes) == 2 and min(sizes) >= 1, f"size {sizes}")
-    _spatial(node)
-    for axis, size in ((1, sizes[0]), (2, sizes[1])):
-        dim = y.type.static_shape[axis]
-        if size == dim:
-            continue
-        indices = nearest_indices(dim, size, bool(options.AlignCorners()), bool(options.HalfPixelCenters()))
-        table = node.const(indices, suffix=f"indices_{axis}")
-        y = node.add("gather", [y, table], {"axis": axis}, quant=y.quant)
-    return copy(node, y, y.type.static_shape) if y is node.value(0) else y
-
-
-def nearest_indices(dim: int, size: int, align_corners: bool, half_pixel: bool) -> np.ndarray:
-    """The position in ``dim`` that each of ``size`` outputs takes; float32 arithmetic, int32 result."""
-    scale = (
-        np.float32(dim - 1) / np.float32(size - 1) if align_corners and size > 1 else np.float32(dim / np.float32(size))
-    )
-    offset = np.float32(0.5 if half_pixel else 0.0)
-    place = (np.arange(size).astype(np.float32) + offset) * np.float32(scale)
-    whole = np.floor(place + np.float32(0.5)) if align_corners else np.floor(place)
-    return np.clip(whole, 0, dim - 1).astype(np.int32)
-
-
 ROWS: Mapping[str, Row] = {
     "BATCH_TO_SPACE_ND": batch_to_space_nd,
     "BROADCAST_TO": broadcast_to,
@@ -426,7 +398,6 @@ ROWS: Mapping[str, Row] = {
     "PADV2": pad,
     "RANK": rank_of,
     "RESHAPE": reshape,
-    "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
     "REVERSE_V2": reverse,
     "SHAPE": shape_of,
     "SLICE": slice_,

@@ -164,6 +164,7 @@ def _load() -> None:
             dense,
             elementwise,
             elementwise_pairs,
+            imaging,
             linear_attention,
             norm,
             pool,

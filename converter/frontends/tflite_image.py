@@ -1,0 +1,158 @@
+"""TFLite's operators over images and volumes: resizing, transposed and three-dimensional convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from microlith.dtypes import DType
+from microlith.ir import Quant, Value
+from microlith.numerics import TFLITE_UP_BY_8
+
+from .tflite_conv import check_weights, window_padding
+from .tflite_graph import Row, TfliteNode, fused_clamp, is_shifted, require
+
+LINEAR, NEAREST = 1, 0
+HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, HALF_PIXEL_FOR_NN = 0, 3, 4, 5
+PREFER_CEIL, FLOOR = 1, 2
+EVEN, FIXED, UNSIGNED = 0, 1, 2
+"""Attributes of resize, see image.h."""
+
+
+def _size(node: TfliteNode) -> tuple[int, int, int, int]:
+    """The size attribute: the new height and width."""
+    size, shape = node.ints(1, "the size"), node.shape(0)
+    require(len(shape) == 4 and len(size) == 2 and min(size) >= 1, f"size {size} for shape {list(shape)}")
+    return (-1, size[0], size[1], -1)
+
+
+def resize_bilinear(node: TfliteNode) -> Value:
+    """In LiteRT's arithmetic: float32; integers in fixed point with 10 fractional bits; uint8 in float32, truncated."""
+    options = node.options("ResizeBilinearOptions")
+    x, shape, size = node.value(0), node.shape(0), _size(node)
+    corners, centers = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
+    require(not (corners and centers), "align_corners with half_pixel_centers")
+    require(x.dtype in (DType.f32, DType.s8, DType.s16), f"{x.dtype.name} is not supported")
+    arithmetic = EVEN if x.dtype is DType.f32 else FIXED
+    if is_shifted(node.input_tensor(0)):
+        arithmetic = UNSIGNED
+        by_eight = size[1] == 8 * shape[1] and size[2] == 8 * shape[2]
+        own_kernel = centers and shape[3] % 8 == 0 and by_eight
+        require(not own_kernel, "uint8 enlarged 8 times has a kernel of its own in LiteRT")
+    attrs = {
+        "mode": LINEAR,
+        "transform": ALIGN_CORNERS if corners else HALF_PIXEL if centers else ASYMMETRIC,
+        "arithmetic": arithmetic,
+    }
+    return _resized(node, x, size, attrs)
+
+
+def resize_nearest(node: TfliteNode) -> Value:
+    """Corners are rounded, anything else is rounded down."""
+    options = node.options("ResizeNearestNeighborOptions")
+    corners, centers = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
+    require(not (corners and centers), "align_corners with half_pixel_centers")
+    attrs = {
+        "mode": NEAREST,
+        "transform": ALIGN_CORNERS if corners else HALF_PIXEL_FOR_NN if centers else ASYMMETRIC,
+        "nearest_mode": PREFER_CEIL if corners else FLOOR,
+    }
+    return _resized(node, node.value(0), _size(node), attrs)
+
+
+def _resized(node: TfliteNode, x: Value, size: tuple[int, ...], attrs: Mapping[str, Any]) -> Value:
+    full = {"stepwise": 1, "size": size, "scale": (1.0,) * 4, **attrs}
+    return node.add("resize", [x], full, quant=node.output_quant())
+
+
+def transpose_conv(node: TfliteNode) -> Value:
+    """A transposed convolution; its output shape is an input."""
+    options = node.options("TransposeConvOptions", required=True)
+    sizes, weights, x, bias = node.ints(0, "the output shape"), node.value(1), node.value(2), node.optional(3)
+    filters = node.shape(1)
+    require(len(sizes) == len(node.shape(2)) == len(filters) == 4, "not two-dimensional")
+    require(sizes[3] == filters[0], f"filters {list(filters)} do not make {sizes[3]} channels")
+    require(not check_weights(node, x, weights), "float32 with int8 weights is not supported")
+    strides = (1, options.StrideH(), options.StrideW())
+    attrs = _transposed_window(node, [1, *sizes[1:3]], [1, *node.shape(2)[1:3]], [1, *filters[1:3]], strides)
+    attrs |= fused_clamp(options.FusedActivationFunction())
+    if x.dtype is not DType.f32:
+        # LiteRT finishes with the code of its depthwise convolution.
+        attrs["rounding"] = TFLITE_UP_BY_8
+    turned = _turned(node, 1, (1, 2, 3, 0))
+    return node.add("conv_transpose", [x, turned, bias], attrs, quant=node.output_quant())
+
+
+def _turned(node: TfliteNode, index: int, perm: Sequence[int]) -> Value:
+    """Constant weights with their axes in another order."""
+    weights = node.value(index)
+    data = np.ascontiguousarray(node.array(index, "weights").transpose(perm))
+    quant = weights.quant
+    if quant is not None and quant.axis is not None:
+        quant = Quant(quant.scale, quant.zero_point, list(perm).index(quant.axis))
+    return node.const(data, quant, suffix="weights")
+
+
+def _transposed_window(
+    node: TfliteNode, sizes: Sequence[int], dims: Sequence[int], kernel: Sequence[int], strides: Sequence[int]
+) -> dict[str, Any]:
+    """Window attributes of a transposed convolution from ``dims`` to ``sizes``: depth, height, width."""
+    before, after = [], []
+    padding = node.operator.options.Padding()
+    for size, dim, k, stride in zip(sizes, dims, kernel, strides, strict=True):
+        first, _ = window_padding(node, size, k, stride, 1, padding, "output")
+        before.append(first)
+        after.append((dim - 1) * stride + k - first - size)
+    return {"stride": tuple(strides), "pad_before": tuple(before), "pad_after": tuple(after)}
+
+
+def conv_3d(node: TfliteNode) -> Value:
+    """Conv3D."""
+    options = node.options("Conv3DOptions", required=True)
+    x, weights, bias = node.value(0), node.value(1), node.optional(2)
+    shape, filters = node.shape(0), node.shape(1)
+    require(len(shape) == len(filters) == 5, "not three-dimensional")
+    require(filters[3] > 0 and shape[4] % filters[3] == 0, f"{shape[4]} input channels, filters of {filters[3]}")
+    strides, dilations = _steps(options)
+    pads = [
+        window_padding(node, size, k, stride, dilation, options.Padding(), "size")
+        for size, k, stride, dilation in zip(shape[1:4], filters[:3], strides, dilations, strict=True)
+    ]
+    attrs = {
+        "stride": strides,
+        "dilation": dilations,
+        "pad_before": tuple(before for before, _ in pads),
+        "pad_after": tuple(after for _, after in pads),
+        "groups": shape[4] // filters[3],
+        **fused_clamp(options.FusedActivationFunction()),
+    }
+    return node.add("conv3d", [x, weights, bias], attrs)
+
+
+def _steps(options: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    strides = (options.StrideD(), options.StrideH(), options.StrideW())
+    return strides, (options.DilationDFactor(), options.DilationHFactor(), options.DilationWFactor())
+
+
+def conv_3d_transpose(node: TfliteNode) -> Value:
+    """Conv3DTranspose; its output shape is an input."""
+    options = node.options("Conv3DOptions", required=True)
+    sizes, x, bias = node.ints(0, "the output shape"), node.value(2), node.optional(3)
+    filters = node.shape(1)
+    require(len(sizes) == len(node.shape(2)) == len(filters) == 5, "not three-dimensional")
+    strides, dilations = _steps(options)
+    require(dilations == (1, 1, 1), "dilation is not supported")
+    attrs = _transposed_window(node, sizes[1:4], node.shape(2)[1:4], filters[:3], strides)
+    attrs |= fused_clamp(options.FusedActivationFunction())
+    return node.add("conv_transpose", [x, _turned(node, 1, (0, 1, 2, 4, 3)), bias], attrs)
+
+
+ROWS: Mapping[str, Row] = {
+    "CONV_3D": conv_3d,
+    "CONV_3D_TRANSPOSE": conv_3d_transpose,
+    "RESIZE_BILINEAR": resize_bilinear,
+    "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
+    "TRANSPOSE_CONV": transpose_conv,
+}
