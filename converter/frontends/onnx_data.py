@@ -81,7 +81,7 @@ def gather(g: Builder, node: OnnxNode) -> Value:
 
 
 def cast(g: Builder, node: OnnxNode) -> Value:
-    """Cast; half and double precision count as float32."""
+    """Cast; half precision counts as float32."""
     return g.cast(node.value(0), dtype_of(node.integer("to", 0)))
 
 
@@ -99,8 +99,8 @@ def cast_like(g: Builder, node: OnnxNode) -> Value:
 
 
 def dtype_of(data_type: int) -> DType:
-    """The row of an ONNX element type, with half and double precision as float32."""
-    if data_type in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.DOUBLE):
+    """The row of an ONNX element type, with half precision as float32."""
+    if data_type in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
         return DType.f32
     if data_type not in onnx.TensorProto.DataType.values():
         raise Reject(f"element type {data_type} is unknown")

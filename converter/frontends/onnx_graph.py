@@ -10,6 +10,7 @@ A size that is known only at run time (a symbolic dimension) is not a tensor of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -20,6 +21,7 @@ from onnx import AttributeProto, helper, numpy_helper
 
 from ...dtypes import DType
 from ...ir import Dim, Graph, Quant, TensorType, Value
+from ...nnacl_kernels import catalogue
 from ..passes.edits import carry_decoded
 from ..passes.fold_constants import folded_output
 
@@ -197,7 +199,7 @@ class OnnxNode:
 
 
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:
-    """The data of a tensor, with half and double precision as float32. ``Reject`` for types that have no row."""
+    """The data of a tensor, with half precision as float32. ``Reject`` for types that have no row."""
     name = onnx.TensorProto.DataType.Name(tensor.data_type) if tensor.data_type in _known_types() else "an unknown type"
     if name in ("STRING", "UNDEFINED", "an unknown type", "COMPLEX64", "COMPLEX128"):
         raise Reject(f"tensor '{tensor.name}' is {name}")
@@ -205,8 +207,8 @@ def array_of(tensor: onnx.TensorProto) -> np.ndarray:
 
 
 def usable_array(array: np.ndarray, name: str) -> np.ndarray:
-    """The array in an element type that the graph knows: half and double precision become float32."""
-    if array.dtype in (np.float16, np.float64) or array.dtype.name == "bfloat16":
+    """The array in an element type that the graph knows: half precision becomes float32."""
+    if array.dtype == np.float16 or array.dtype.name == "bfloat16":
         with np.errstate(over="ignore"):
             return array.astype(np.float32)
     try:
@@ -214,6 +216,13 @@ def usable_array(array: np.ndarray, name: str) -> np.ndarray:
     except KeyError:
         raise Reject(f"tensor '{name}' has element type {array.dtype}") from None
     return np.ascontiguousarray(array).reshape(array.shape)
+
+
+@functools.cache
+def _double_ops() -> frozenset[str]:
+    """The ops that have kernels for double precision, or that move elements of any type."""
+    any_or_double = (catalogue.ANY_DTYPE, DType.f64.value)
+    return frozenset({kernel.op for kernel in catalogue.kernels() if kernel.dtype in any_or_double} | {"where"})
 
 
 def _known_types() -> Sequence[int]:
@@ -298,7 +307,28 @@ class Builder:
         attrs: Mapping[str, object] | None = None,
         quant: Quant | None = None,
     ) -> Value:
-        """A new node; its only output, or the folded constant."""
+        """A new node; its only output, or the folded constant. Without a kernel in double precision it is computed in
+        single precision."""
+        fitting = self._fitting(op, inputs)
+        result = self._add(op, fitting, attrs, quant)
+        narrowed = any(
+            a is not None and a is not b and a.dtype is DType.f64 for a, b in zip(inputs, fitting, strict=True)
+        )
+        return self.cast(result, DType.f64) if narrowed and result.dtype is DType.f32 else result
+
+    def _fitting(self, op: str, inputs: Sequence[Value | None]) -> Sequence[Value | None]:
+        """The inputs as the kernels of ``op`` take them, when some are in double precision."""
+        if op == "cast" or not any(value is not None and value.dtype is DType.f64 for value in inputs):
+            return inputs
+        source, target = (DType.f32, DType.f64) if op in _double_ops() else (DType.f64, DType.f32)
+        return [
+            value if value is None or value.dtype is not source else self._add("cast", [value], {"to": target.value})
+            for value in inputs
+        ]
+
+    def _add(
+        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None, quant: Quant | None = None
+    ) -> Value:
         node = self.graph.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.source, quant=quant)
         output = node.output
         output.name = self.unique(f"{self.label}_{op}")
@@ -317,12 +347,15 @@ class Builder:
         attrs: Mapping[str, object] | None = None,
         subgraphs: Sequence[Graph] = (),
     ) -> list[Value]:
-        """A new node; all its outputs."""
-        node = self.graph.add(op, inputs, attrs, name=self.label, source=self.source, subgraphs=subgraphs)
+        """A new node; all its outputs, in double precision where the inputs are."""
+        fitting = inputs if subgraphs else self._fitting(op, inputs)
+        node = self.graph.add(op, fitting, attrs, name=self.label, source=self.source, subgraphs=subgraphs)
         for value in node.outputs:
             value.name = self.unique(f"{self.label}_{op}")
             self._note(value)
-        return list(node.outputs)
+        if not any(a is not None and a is not b and a.dtype is DType.f64 for a, b in zip(inputs, fitting, strict=True)):
+            return list(node.outputs)
+        return [self.cast(value, DType.f64) if value.dtype is DType.f32 else value for value in node.outputs]
 
     def cast(self, x: Value, dtype: DType) -> Value:
         return x if x.dtype is dtype else self.add("cast", [x], {"to": dtype.value})
