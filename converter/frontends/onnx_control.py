@@ -24,8 +24,21 @@ def constant(g: Builder, node: OnnxNode) -> Value:
     raise Reject(f"a constant of the form {', '.join(names) or 'none'} is not supported")
 
 
+RANDOM = ("its result is random", "draw the numbers outside and make them an input")
+SEQUENCE = ("sequences of tensors are not supported", "export with tensors only")
+TEXT = ("text is not supported", "do it before inference and feed numbers")
+
 REASONS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"), RANDOM),
+    **dict.fromkeys(("RandomUniform", "RandomUniformLike"), RANDOM),
+    **dict.fromkeys(
+        ("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"), SEQUENCE
+    ),
+    **dict.fromkeys(("SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"), SEQUENCE),
+    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), TEXT),
+    "ImageDecoder": ("it decodes files (JPEG, PNG, ...)", "decode before inference and feed pixels"),
     "MelWeightMatrix": ("its inputs are computed at run time; they must be constant", "fix them in the model"),
 }
+"""Why operators cannot be converted, and what to do about it."""
 
 ROWS: dict[str, Row] = {"Constant": constant}

@@ -21,8 +21,8 @@ def identity(g: Builder, node: OnnxNode) -> Value:
 def dropout(g: Builder, node: OnnxNode) -> list[Value]:
     """Dropout in inference, which keeps every element."""
     x = node.value(0)
-    training = node.optional_array(2, "input 'training_mode'")
-    if training is not None and training.any():
+    training = node.optional(2)
+    if training is not None and (training.data is None or training.data.any()):
         raise Reject("training mode is not supported", "export the model in evaluation mode")
     if not node.wants(1):
         return [x]

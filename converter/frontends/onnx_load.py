@@ -15,8 +15,8 @@ OLDEST_OPSET = 7
 
 DEFAULT_DOMAIN = ("", "ai.onnx")
 
-DEFINED_BY_LOOPS = ("Range", "SequenceMap")
-"""Operators that stay as they are, since their definitions run step by step."""
+KEPT = ("Bernoulli", "Range", "SequenceMap")
+"""Operators that stay as they are: their definitions run step by step, or draw random numbers."""
 
 
 def load_model(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
@@ -161,7 +161,7 @@ def _state_defaults(node: onnx.NodeProto, opset: int) -> None:
 
 def is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
     """Whether ONNX defines an operator by a graph of others."""
-    if node.domain not in DEFAULT_DOMAIN or node.op_type in DEFINED_BY_LOOPS:
+    if node.domain not in DEFAULT_DOMAIN or node.op_type in KEPT:
         return False
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
