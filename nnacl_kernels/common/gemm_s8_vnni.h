@@ -32,6 +32,11 @@ static inline __m512i nnacl_tile_quad(const int8_t *a, int32_t count) {
     return _mm512_xor_si512(_mm512_set1_epi32(quad), _mm512_set1_epi32((int32_t)0x80808080u));
 }
 
+/* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
+NNACL_ALWAYS_INLINE void nnacl_tile_dot(__m512i *sum, __m512i left, __m512i right) {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
+}
+
 NNACL_ALWAYS_INLINE void nnacl_tile_step(__m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
                                          const int8_t *const a[NNACL_TILE_ROWS], int32_t i, const int32_t count,
                                          const int8_t *b, ptrdiff_t panel_step, const int32_t rows,
@@ -46,7 +51,7 @@ NNACL_ALWAYS_INLINE void nnacl_tile_step(__m512i sums[NNACL_TILE_ROWS][NNACL_TIL
         const __m512i left = nnacl_tile_quad(a[r] + i, count);
 #pragma GCC unroll 3
         for (int32_t j = 0; j < panels; j++) {
-            sums[r][j] = _mm512_dpbusd_epi32(sums[r][j], left, right[j]);
+            nnacl_tile_dot(&sums[r][j], left, right[j]);
         }
     }
 }

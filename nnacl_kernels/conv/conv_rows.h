@@ -53,6 +53,35 @@ static inline bool nnacl_conv_split_panels(const nnacl_conv2d_params *p, int32_t
     return p->groups == 1 && panels > tiles;
 }
 
+/* Copies the window whose corner (row `iy`, column `ix` of the input, perhaps in the padding) is at `a`. Neighbours in
+ * a row of the kernel that are neighbours in memory are copied at once. */
+static inline void nnacl_conv_rows_copy(const nnacl_conv2d_params *p, const char *a, int32_t iy, int32_t ix,
+                                        nnacl_conv_rows rows, int32_t fill, char *copy) {
+    const size_t part = (size_t)(p->in_c / p->groups) * (size_t)rows.element;
+    const size_t row_part = part * (size_t)p->kernel_w, run = (size_t)rows.run * (size_t)rows.element;
+    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * rows.element, row_step = column_step * p->in_w;
+    const bool whole = p->dilation_w == 1 && p->groups == 1 && ix >= 0 && ix + p->kernel_w <= p->in_w;
+    for (int32_t ky = 0; ky < p->kernel_h; ky++, copy += row_part) {
+        const int32_t y = iy + ky * p->dilation_h;
+        const char *at = a + ky * p->dilation_h * row_step;
+        if (y < 0 || y >= p->in_h) {
+            memset(copy, fill, row_part);
+        } else if (whole) {
+            memcpy(copy, at, row_part);
+        } else {
+            for (int32_t kx = 0; kx < p->kernel_w; kx++) {
+                const int32_t x = ix + kx * p->dilation_w;
+                if (x >= 0 && x < p->in_w) {
+                    memcpy(copy + (size_t)kx * part, at + kx * p->dilation_w * column_step, part);
+                } else {
+                    memset(copy + (size_t)kx * part, fill, part);
+                }
+            }
+        }
+    }
+    memset(copy, fill, run - row_part * (size_t)p->kernel_h);
+}
+
 /* Lists rows first .. first + count - 1 of one group; `image` is the input at the first channel of the group, `fill`
  * the byte that padding consists of. */
 static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv_rows rows, const char *image,
@@ -61,30 +90,24 @@ static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv
     char *space = (char *)workspace + NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *);
     const ptrdiff_t column_step = (ptrdiff_t)p->in_c * rows.element, row_step = column_step * p->in_w;
     const size_t run = (size_t)rows.run * (size_t)rows.element;
-    const size_t part = (size_t)(p->in_c / p->groups) * (size_t)rows.element;
     int32_t column = first % p->out_w, line = first / p->out_w % p->out_h;
     const char *start = image + (ptrdiff_t)(first / p->out_w / p->out_h) * p->in_h * row_step;
     memset(space, fill, run);
     for (int32_t r = 0; r < count; r++) {
-        char *copy = space + (size_t)r * run;
+        const int32_t iy = line * p->stride_h - p->pad_top, ix = column * p->stride_w - p->pad_left;
         if (rows.copied) {
+            char *copy = space + (size_t)r * run;
             *list++ = copy;
-            memset(copy, fill, run);
-        }
-        for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-            const int32_t iy = line * p->stride_h - p->pad_top + ky * p->dilation_h;
-            for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-                const int32_t ix = column * p->stride_w - p->pad_left + kx * p->dilation_w;
-                const bool inside = iy >= 0 && iy < p->in_h && ix >= 0 && ix < p->in_w;
-                const char *at = inside ? start + iy * row_step + ix * column_step : space;
-                if (!rows.copied) {
-                    *list++ = at;
-                    continue;
+            nnacl_conv_rows_copy(p, start + iy * row_step + ix * column_step, iy, ix, rows, fill, copy);
+        } else {
+            for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+                const int32_t y = iy + ky * p->dilation_h;
+                const char *at = start + y * row_step;
+                for (int32_t kx = 0; kx < p->kernel_w; kx++) {
+                    const int32_t x = ix + kx * p->dilation_w;
+                    const bool inside = y >= 0 && y < p->in_h && x >= 0 && x < p->in_w;
+                    *list++ = inside ? at + x * column_step : space;
                 }
-                if (inside) {
-                    memcpy(copy, at, part);
-                }
-                copy += part;
             }
         }
         if (++column == p->out_w) {
