@@ -13,8 +13,11 @@ from ...ir import Graph, Node, Value
 from ...rewrite import only_user
 from .edits import is_float, is_unclamped, substitute
 
-OUT_AXIS = {"conv2d": 0, "depthwise_conv2d": 3, "dense": 0}
-"""The axis of the weights that counts the output channels."""
+OUT_AXIS = {"conv2d": 0, "conv3d": 4, "conv_transpose": -1, "depthwise_conv2d": 3, "dense": 0}
+"""The axis of the weights that counts the output channels (of one group: conv_transpose)."""
+
+EVEN = frozenset({"conv2d", "depthwise_conv2d", "dense"})
+"""Ops for which a constant input without padding gives a constant output."""
 
 
 def run(graph: Graph) -> bool:
@@ -37,14 +40,14 @@ def _fuse_behind(graph: Graph, node: Node) -> bool:
         layer = node.input(index).producer
         if layer is None or not _is_open(layer) or only_user(graph, layer.output) is not node:
             continue
-        channels = layer.input(1).shape[OUT_AXIS[layer.op]]
+        channels = layer.output.shape[-1]
         affine = _affine(node, index, channels, layer.output)
         if affine is None:
             continue
         factor, summand = affine
         bias = layer.optional_input(2)
         old = np.zeros(factor.shape) if bias is None or bias.data is None else bias.data.astype(np.float64)
-        _set_weights(graph, layer, _scaled(layer, factor, OUT_AXIS[layer.op]))
+        _set_weights(graph, layer, _scaled(layer, factor))
         _set_bias(graph, layer, old * factor + summand)
         return substitute(graph, node.output, layer.output)
     return False
@@ -88,6 +91,8 @@ def _fuse_in_front(graph: Graph, node: Node) -> bool:
         if affine is None:
             continue
         factor, summand = affine
+        if layer.op not in EVEN and (np.any(summand != 0) or (layer.op == "conv3d" and layer.attrs["groups"] > 1)):
+            return False
         if np.any(summand != 0) and any(layer.attrs.get(f"pad_{side}") for side in ("top", "left", "bottom", "right")):
             return False
         bias = layer.optional_input(2)
@@ -109,8 +114,13 @@ def _weights(layer: Node) -> np.ndarray:
     return data.astype(np.float64)
 
 
-def _scaled(layer: Node, factor: np.ndarray, axis: int) -> np.ndarray:
-    weights = _weights(layer)
+def _scaled(layer: Node, factor: np.ndarray) -> np.ndarray:
+    weights, axis = _weights(layer), OUT_AXIS[layer.op]
+    if layer.op == "conv_transpose":
+        # Input channels are grouped; each group has output channels of its own.
+        groups, width = layer.attrs["groups"], weights.shape[-1]
+        grouped = weights.reshape(*weights.shape[:-2], groups, -1, width)
+        return (grouped * factor.reshape(groups, 1, width)).reshape(weights.shape)
     return weights * factor.reshape([-1 if i == axis else 1 for i in range(weights.ndim)])
 
 
@@ -119,6 +129,8 @@ def _per_input(layer: Node, vector: np.ndarray) -> np.ndarray:
     weights = layer.input(1).type.static_shape
     if layer.op == "depthwise_conv2d":
         return np.repeat(vector, weights[3] // vector.size)
+    if layer.op in ("conv3d", "conv_transpose"):
+        return vector.reshape(-1, 1)
     if layer.op == "conv2d" and layer.attrs["groups"] > 1:
         groups = layer.attrs["groups"]
         per_group = vector.reshape(groups, 1, weights[3])

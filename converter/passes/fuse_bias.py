@@ -8,7 +8,18 @@ from ...ir import Graph, Node
 from ...rewrite import only_user
 from .edits import is_float, is_unclamped, substitute
 
-WITH_BIAS = frozenset({"conv2d", "depthwise_conv2d", "dense", "matmul", "conv2d_dynamic", "dense_dynamic"})
+WITH_BIAS = frozenset(
+    {
+        "conv2d",
+        "conv2d_dynamic",
+        "conv3d",
+        "conv_transpose",
+        "dense",
+        "dense_dynamic",
+        "depthwise_conv2d",
+        "matmul",
+    }
+)
 """Ops with an optional bias as input 2."""
 
 

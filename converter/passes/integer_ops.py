@@ -100,6 +100,13 @@ def _weighted(axis: int) -> Callable[[Graph, Node, Node, DType, Quant], Value | 
     return form
 
 
+def _transposed(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """A transposed convolution of one group; the output channels are the last axis of its weights."""
+    if layer.attrs["groups"] > 1:
+        return None
+    return _weighted(len(layer.input(1).shape) - 1)(graph, quantize, layer, dtype, quant)
+
+
 def _elementwise(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
     """An op whose inputs are all quantized tensors with one scale each."""
     inputs = [None if value is None else _operand(graph, value, dtype, quantize) for value in layer.inputs]
@@ -149,6 +156,7 @@ FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
     "add": _of_s8(_elementwise),
     "avg_pool2d": _pool,
     "conv2d": _weighted(0),
+    "conv_transpose": _of_s8(_transposed),
     "dense": _weighted(0),
     "depthwise_conv2d": _weighted(3),
     "matmul": _of_s8(_elementwise),

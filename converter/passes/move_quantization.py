@@ -14,13 +14,16 @@ from ...ir import Graph, Node, Quant, Value
 from ...numerics import CONTRACTS, quantize_array
 from ...rewrite import only_user, producer_of
 from .edits import rebuild, substitute, takes_data
-from .unsigned_bytes import MOVERS, as_signed
+from .unsigned_bytes import as_signed, is_mover
 
 KEEP_ORDER = frozenset({"max_pool2d", "reduce_max", "reduce_min"})
 """Ops of one tensor whose result is some of its elements, chosen by order; on integers they know s8."""
 
-RISEN = (MOVERS - {"slice", "gather"}) | KEEP_ORDER | {"max", "min", "where", "pad"}
-"""Ops that quantize may go before. Behind slice and gather there is less to quantize."""
+OTHERS = frozenset({"max", "min", "where", "pad"})
+"""More ops that quantize may go before."""
+
+SMALLER_RESULT = frozenset({"slice", "gather"})
+"""Ops behind which there is less to quantize."""
 
 
 def run(graph: Graph) -> bool:
@@ -28,7 +31,7 @@ def run(graph: Graph) -> bool:
         return False
     changed = False
     for node in list(graph.nodes):
-        if node.op in MOVERS | KEEP_ORDER | {"split", "pad"}:
+        if is_mover(node) or node.op in KEEP_ORDER | {"split", "pad"}:
             changed |= _sink(graph, node)
     for node in reversed(list(graph.nodes)):
         if node.op == "quantize":
@@ -120,7 +123,9 @@ def _rise(graph: Graph, quantize: Node) -> bool:
     """Before the node in front, when nobody else reads that."""
     node = quantize.input(0).producer
     quant = quantize.output.quant
-    if node is None or quant is None or not quant.is_per_tensor or node.op not in RISEN:
+    if node is None or quant is None or not quant.is_per_tensor or node.op in SMALLER_RESULT:
+        return False
+    if not is_mover(node) and node.op not in KEEP_ORDER | OTHERS:
         return False
     if only_user(graph, quantize.input(0)) is not quantize or not _has_no_clamp(node) or takes_data(node):
         return False

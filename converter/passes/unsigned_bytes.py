@@ -10,13 +10,29 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Graph, Node, Quant, Value
+from ...ops.resizing import CROP, NEAREST
 from ...rewrite import only_user
 from .edits import rebuild, substitute
 
-MOVERS = frozenset({"reshape", "transpose", "slice", "squeeze", "unsqueeze", "tile", "expand", "gather", "concat"})
+_OTHER = {DType.u8: DType.s8, DType.s8: DType.u8}
+
+PICKERS = frozenset({"slice", "gather", "gather_elements", "gather_nd"})
+"""Ops that pick some elements of input 0."""
+
+MOVERS = PICKERS | {"reshape", "transpose", "squeeze", "unsqueeze", "tile", "expand", "concat", "reverse_sequence"}
 """Ops with one output that only move elements of their data inputs."""
 
-_OTHER = {DType.u8: DType.s8, DType.s8: DType.u8}
+
+def is_mover(node: Node) -> bool:
+    """Whether a node only moves elements of its data inputs: of input 0, all inputs of concat."""
+    return node.op in MOVERS or (
+        node.op == "resize" and node.attrs["mode"] == NEAREST and node.attrs["transform"] != CROP
+    )
+
+
+def is_mover(node: Node) -> bool:
+    """Whether a node only moves elements: one of these, or a resize that picks the nearest and makes none up."""
+    return node.op in MOVERS or (node.op == "resize" and node.attrs["mode"] == 0 and node.attrs["transform"] != 6)
 
 
 def run(graph: Graph) -> bool:
@@ -28,7 +44,7 @@ def run(graph: Graph) -> bool:
             changed |= _dequantize_shifted(node)
         elif is_shift(node):
             changed |= _cancel(graph, node) or _quantize_directly(graph, node)
-        elif node.op in MOVERS or node.op == "max_pool2d":
+        elif is_mover(node) or node.op == "max_pool2d":
             changed |= _sink(graph, node)
     return changed | graph.remove_dead()
 
