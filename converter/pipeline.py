@@ -103,7 +103,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(layout),
     _pass(transposes_of_ones),
     CLEAN,
-    repeat("integers", [_pass(move_quantization), _pass(unsigned_bytes), _pass(integer_ops)], limit=20),
+    repeat("integers", [_pass(unsigned_bytes), _pass(move_quantization), _pass(integer_ops)], limit=20),
     _pass(lower_lut),
     _pass(materialize_quantization, ensures=["materialized"]),
     _pass(merge_duplicates),
