@@ -44,8 +44,9 @@ static void draw_attention(check_case *c) {
     p->right_window = c->bench || check_chance(c, 70) ? -1 : check_int(c, 0, 5);
     p->offset = check_int(c, -1, 4);
     p->scale = check_float(c, 0.05f, 0.5f);
-    p->softcap = c->bench || check_chance(c, 60) ? 0.0f : check_float(c, 0.5f, 5.0f);
-    p->qk_output = c->bench || check_chance(c, 50) ? -1 : check_int(c, 0, 3);
+    const bool usual = c->bench || check_chance(c, 60);
+    p->softcap = usual || check_chance(c, 50) ? 0.0f : check_float(c, 0.5f, 5.0f);
+    p->qk_output = usual || check_chance(c, 30) ? -1 : check_int(c, 0, 3);
     draw_heads(c, p->q_layout, batch, heads, q_length, size);
     draw_heads(c, p->kv_layout, batch, kv_heads, k_length, size);
     draw_heads(c, p->kv_layout, batch, kv_heads, k_length, v_size);
