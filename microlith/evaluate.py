@@ -34,7 +34,8 @@ def evaluate_all(
     given = {value: _checked(value, inputs) for value in graph.inputs}
     held = {} if states is None else states
     given.update({state.input: held.get(state.input.name, state.start()) for state in graph.states})
-    values = _computed(graph, given)
+    with np.errstate(all="ignore"):  # infinities and NaNs are values like others
+        values = _computed(graph, given)
     held.update({state.input.name: values[state.output] for state in graph.states})
     return values
 

@@ -61,4 +61,5 @@ def check(status: int, message: Any = None, *, where: str = "") -> None:
         return
     name = ffi.typeof("lith_status").elements.get(status, "")
     what = text(message.text) if message is not None else text(lib.lith_status_text(status))
-    raise _ERRORS.get(name, MicrolithError)(what, where=where, hint=_HINTS.get(name, ""))
+    hint = "" if "microlith convert" in what else _HINTS.get(name, "")
+    raise _ERRORS.get(name, MicrolithError)(what, where=where, hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import threading
 import weakref
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from microlith.errors import InputError, MicrolithError
+from microlith.errors import InputError, MicrolithError, ShapeError
 from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
 
 __all__ = ["Layer", "Memory", "Model", "Quantization", "RunCancelledError", "TensorSpec", "load"]
@@ -60,10 +61,12 @@ class TensorSpec:
     quantization: Quantization | None
 
     def __str__(self) -> str:
-        sizes = (
-            symbol or ("?" if size < 0 else str(size)) for size, symbol in zip(self.shape, self.symbols, strict=True)
-        )
-        return f"{self.name}: {self.dtype}[{', '.join(sizes)}]"
+        return f"{self.name}: {self.dtype}{self.with_sizes(self.shape)}"
+
+    def with_sizes(self, shape: Sequence[int]) -> str:
+        """Some shape as text, with the names of sizes that are not known (-1)."""
+        sizes = ((symbol or "?") if size < 0 else str(size) for size, symbol in zip(shape, self.symbols, strict=True))
+        return f"[{', '.join(sizes)}]"
 
 
 @dataclass(frozen=True)
@@ -119,11 +122,19 @@ class _File:
         options = ffi.new("lith_model_options *", {"struct_size": ffi.sizeof("lith_model_options")})
         if isa is not None:
             mask = ffi.new("uint32_t *")
-            names = isa if isinstance(isa, str) else ",".join(isa)
+            words = [isa] if isinstance(isa, str) else isa
+            if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+                raise InputError(f"instruction sets are named by text, not {isa!r}", hint='for example isa="c,avx2"')
+            names = ",".join(words)
             check(lib.lith_isa_parse(names.encode(), mask, message), message)
             options.isa_mask = mask[0]
         result = ffi.new("lith_model **")
         self.keep: Any = None
+        if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)):
+            raise InputError(
+                f"a model is the path of a .lith file or its bytes, not {type(source).__name__}",
+                hint="microlith.load('model.lith')",
+            )
         if isinstance(source, (bytes, bytearray, memoryview)):
             self.where = "model"
             self.keep = ffi.from_buffer(bytes(source))
@@ -147,6 +158,10 @@ class Model:
     def __init__(self, file: _File, threads: int) -> None:
         """Use ``load``."""
         lib = library()
+        try:
+            threads = operator.index(threads)
+        except TypeError:
+            raise InputError(f"{threads!r} is no number of threads", hint="1 to 1024 are possible") from None
         if not 1 <= threads <= 1024:
             raise InputError(f"{threads} threads were asked for", hint="1 to 1024 are possible")
         self._lib = lib
@@ -304,7 +319,7 @@ class Model:
 
         ``None``: no more. A bound input need not be given to ``run``; a bound output is the very array in its results.
         The array is contiguous, and writable for an output. For an output whose size depends on data it may have any
-        shape: results are its first elements, and a run with more of them fails. Raises InputError when it does not fit.
+        shape: results are its first elements, and a run with more of them fails. Raises InputError when nothing fits.
         """
         with self._lock:
             session = self._open()
@@ -400,8 +415,14 @@ class Model:
     def _resize(self, shapes: Sequence[tuple[int, ...]]) -> None:
         wanted = ffi.new("lith_shape[]", max(len(shapes), 1))
         for item, shape, spec in zip(wanted, shapes, self._inputs, strict=False):
-            if len(shape) != len(spec.shape) or any(not -1 <= size < 2**31 for size in shape):
-                raise InputError(f"input '{spec.name}' cannot have shape {shape}", where=self._file.where)
+            if len(shape) == len(spec.shape) and min(shape, default=0) == -1:
+                raise ShapeError(
+                    f"the shape of input '{spec.name}' is not known yet: {spec.with_sizes(shape)}",
+                    where=self._file.where,
+                    hint="give the shapes of all inputs that have open sizes",
+                )
+            if len(shape) != len(spec.shape) or any(not 0 <= size < 2**31 for size in shape):
+                raise InputError(f"input '{spec.name}' cannot have shape {list(shape)}", where=self._file.where)
             item.rank = len(shape)
             for axis, size in enumerate(shape):
                 item.dims[axis] = size
@@ -423,6 +444,9 @@ class Model:
                 parts = [f"input '{name}' is missing" for name in missing]
                 parts += [f"there is no input '{name}'" for name in unknown]
                 raise InputError("; ".join(parts), where=self._file.where, hint=self._expected())
+            empty = [name for name, value in inputs.items() if value is None]
+            if empty:
+                raise InputError(f"input '{empty[0]}' is None", where=self._file.where, hint=self._expected())
             return [inputs.get(spec.name) for spec in self._inputs]
         if isinstance(inputs, (list, tuple)) and not more:
             given = list(inputs)
@@ -436,6 +460,9 @@ class Model:
                 where=self._file.where,
                 hint=self._expected(),
             )
+        for spec, value in zip(self._inputs, given, strict=True):
+            if value is None:
+                raise InputError(f"input '{spec.name}' is None", where=self._file.where, hint=self._expected())
         return given
 
     def _set_inputs(self, given: Sequence[Any]) -> None:
@@ -445,12 +472,13 @@ class Model:
         shapes = []
         for spec, current, array in zip(self._inputs, self._shapes, arrays, strict=True):
             shape = current if array is None else array.shape
-            free = (size < 0 for size in spec.shape)
-            if len(shape) != len(current) or not all(
-                is_free or size == wanted for is_free, size, wanted in zip(free, shape, current, strict=True)
+            # What was fixed may have been resized; what is open takes any size.
+            wanted = tuple(size if open_size >= 0 else -1 for open_size, size in zip(spec.shape, current, strict=True))
+            if len(shape) != len(wanted) or any(
+                want not in (-1, size) for want, size in zip(wanted, shape, strict=True)
             ):
                 raise InputError(
-                    f"input '{spec.name}' has shape {list(shape)}, the model wants {list(current)}",
+                    f"input '{spec.name}' has shape {list(shape)}, the model wants {spec.with_sizes(wanted)}",
                     where=self._file.where,
                     hint=self._expected(),
                 )
@@ -466,9 +494,13 @@ class Model:
 
     def _array(self, spec: TensorSpec, value: Any) -> np.ndarray:
         """A contiguous array of the type that an input wants; lists and numbers are converted when nothing is lost."""
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except ValueError as error:  # lists of different lengths
+            raise InputError(f"input '{spec.name}' is no array: {error}", where=self._file.where) from error
         if array.dtype != spec.dtype and not isinstance(value, np.ndarray) and array.dtype.kind in "biuf":
-            converted = array.astype(spec.dtype)
+            with np.errstate(all="ignore"):  # what does not fit is refused below
+                converted = array.astype(spec.dtype)
             if spec.dtype.kind == "f" or np.array_equal(converted, array):
                 array = converted
         if array.dtype != spec.dtype:
@@ -484,6 +516,12 @@ class Model:
         pointer, size = ffi.NULL, 0
         if array is not None:
             shape = (self._shapes if kind == "input" else self._output_shapes)[index]
+            if -1 in shape and any(-1 in known for known in self._shapes):
+                raise InputError(
+                    f"the shape of {kind} '{spec.name}' is not known yet",
+                    where=self._file.where,
+                    hint="call resize() first",
+                )
             is_open = kind == "output" and self._info.is_dynamic and -1 in spec.shape
             fits = array.dtype == spec.dtype and (is_open or array.shape == shape) and array.flags.c_contiguous
             if not fits or (kind == "output" and not array.flags.writeable):

@@ -437,7 +437,7 @@ class _Importer(Level):
             return TensorType(dtype, tuple(given))
         shape: list[Dim] = []
         for axis, dim in enumerate(tensor.shape.dim):
-            if dim.WhichOneof("value") == "dim_value" and dim.dim_value > 0:
+            if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:
                 shape.append(dim.dim_value)
             else:
                 shape.append(dim.dim_param or f"{info.name}_dim{axis}")
@@ -453,7 +453,7 @@ class _Importer(Level):
 
     def _check_given(self, name: str, shape: Sequence[Dim], given: Sequence[int]) -> None:
         fits = len(given) == len(shape) and all(
-            size >= 0 and (isinstance(dim, str) or dim == size) for dim, size in zip(shape, given, strict=True)
+            size >= 0 and (isinstance(dim, str) or dim in (0, size)) for dim, size in zip(shape, given, strict=True)
         )
         if not fits:
             raise InputError(

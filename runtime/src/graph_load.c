@@ -317,6 +317,11 @@ static lith_status load_nodes(lith_model *model, lith_tensor *tensors, lith_node
  */
 
 static lith_status load_header(lith_model *model, lith_message *message) {
+    const unsigned char *start = model->mapping.data;
+    if (model->mapping.size < 8 || memcmp(start + 4, "LITH", 4) != 0) {
+        return lith_fail(message, LITH_ERROR_FORMAT,
+                         "this is not a .lith file; `microlith convert` makes one of a model");
+    }
     const char *error = lith_fb_verify(model->mapping.data, model->mapping.size);
     if (error != NULL) {
         return lith_fail(message, LITH_ERROR_FORMAT, "this is not a sound .lith file: %s", error);

@@ -157,7 +157,7 @@ lith_status lith_session_create(const lith_model *model, const lith_session_opti
     }
     if (status == LITH_OK && model->is_dynamic) {
         status = create_dynamic(result, message);
-    } else if (status == LITH_OK && model->binding != NULL) {
+    } else if (status == LITH_OK && model->is_static) {
         status = renew_layout(result, model->binding, &result->ports, message);
         result->binding = model->binding;
     }

@@ -76,6 +76,18 @@ size_t lith_dtype_size(int32_t dtype) {
     return nnacl_dtype_size(dtype);
 }
 
+static lith_status fail_isa(lith_message *message, const char *name) {
+    char known[128] = "all";
+    size_t length = strlen(known);
+    for (uint32_t bit = 1; bit != 0; bit <<= 1) {
+        const char *other = nnacl_isa_name(bit);
+        if (other != NULL && length + strlen(other) + 3 < sizeof known) {
+            length += (size_t)snprintf(known + length, sizeof known - length, ", %s", other);
+        }
+    }
+    return lith_fail(message, LITH_ERROR_ARGUMENT, "there is no instruction set '%.32s'; there are %s", name, known);
+}
+
 lith_status lith_isa_parse(const char *names, uint32_t *mask, lith_message *message) {
     if (names == NULL || mask == NULL) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "names or mask is NULL");
@@ -85,8 +97,7 @@ lith_status lith_isa_parse(const char *names, uint32_t *mask, lith_message *mess
         size_t length = strcspn(names, ",");
         char name[16];
         if (length == 0 || length >= sizeof name) {
-            return lith_fail(message, LITH_ERROR_ARGUMENT, "'%.32s' does not start with the name of an instruction set",
-                             names);
+            return fail_isa(message, names);
         }
         memcpy(name, names, length);
         name[length] = '\0';
@@ -99,7 +110,7 @@ lith_status lith_isa_parse(const char *names, uint32_t *mask, lith_message *mess
         } else if (nnacl_isa_bit(name) != 0) {
             result |= nnacl_isa_bit(name);
         } else {
-            return lith_fail(message, LITH_ERROR_ARGUMENT, "there is no instruction set '%s'", name);
+            return fail_isa(message, name);
         }
         names += length;
         if (*names == ',') {

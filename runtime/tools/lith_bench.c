@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
         } else if (strcmp(word, "--json") == 0) {
             json = true;
         } else if (word[0] == '-' || self.path != NULL) {
-            tool_fail(&self, "unknown option %s (see --help)", word);
+            tool_usage(&self, "unknown option %s (see --help)", word);
         } else {
             self.path = word;
         }

@@ -1,8 +1,18 @@
 /* lith_run: runs a .lith file from the command line. The smallest real client of microlith.h. */
+#if defined(__unix__) || defined(__APPLE__)
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(_WIN32)
+#include <direct.h>
+#define make_folder(path) _mkdir(path)
+#else
+#include <sys/stat.h>
+#define make_folder(path) mkdir(path, 0777)
+#endif
 
 #include "npy.h"
 #include "tool.h"
@@ -16,7 +26,7 @@ static const char usage[] = "usage: lith_run MODEL.lith [--input NAME=FILE]... [
                             "  --input NAME=FILE   raw bytes (little-endian, C order) or a .npy file; NAME= may be "
                             "left out when the model has\n"
                             "                      one input. Inputs that are not given are seeded noise.\n"
-                            "  --output-dir DIR    writes each output to DIR/<index>_<name>.npy\n"
+                            "  --output-dir DIR    writes each output to DIR/<index>_<name>.npy; makes DIR\n"
                             "  --shape NAME=1,3,8  shape of an input, for sizes that the model leaves open\n"
                             "  --threads N         1 unless given\n"
                             "  --isa NAMES         only these instruction sets: c, or c,avx2, ...\n"
@@ -58,9 +68,9 @@ static void read_options(tool *self, options *chosen, int argc, char **argv) {
         } else if (strcmp(word, "--profile") == 0) {
             chosen->profile = true;
         } else if (word[0] == '-') {
-            tool_fail(self, "unknown option %s (see --help)", word);
+            tool_usage(self, "unknown option %s (see --help)", word);
         } else if (self->path != NULL) {
-            tool_fail(self, "more than one model is named: %s and %s", self->path, word);
+            tool_usage(self, "more than one model is named: %s and %s", self->path, word);
         } else {
             self->path = word;
         }
@@ -106,7 +116,7 @@ static int32_t find_input(const tool *self, const char *text, const char **path)
             fprintf(stderr, "  %s (%s, %llu bytes)\n", info.name, lith_dtype_name(info.dtype),
                     (unsigned long long)info.size);
         }
-        exit(1);
+        exit(2);
     }
     *path = text;
     return 0;
@@ -204,6 +214,9 @@ int main(int argc, char **argv) {
     read_options(&self, &chosen, argc, argv);
     tool_open(&self, chosen.isa, chosen.threads);
     tool_resize(&self, chosen.shapes, chosen.n_shapes);
+    if (chosen.output_dir != NULL && make_folder(chosen.output_dir) != 0 && errno != EEXIST) {
+        tool_fail(&self, "cannot make the folder %s: %s", chosen.output_dir, strerror(errno));
+    }
 
     int32_t count = lith_model_input_count(self.model);
     unsigned char **buffers = tool_memory(&self, (size_t)count * sizeof *buffers);

@@ -11,14 +11,26 @@
 #include <string.h>
 #include <time.h>
 
-void tool_fail(const tool *self, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
+static void complain(const tool *self, const char *format, va_list arguments) {
     fprintf(stderr, "%s: ", self->program);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
+}
+
+void tool_fail(const tool *self, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(self, format, arguments);
     va_end(arguments);
     exit(1);
+}
+
+void tool_usage(const tool *self, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    complain(self, format, arguments);
+    va_end(arguments);
+    exit(2);
 }
 
 void tool_check(const tool *self, lith_status status) {
@@ -29,7 +41,7 @@ void tool_check(const tool *self, lith_status status) {
 
 const char *tool_argument(const tool *self, int argc, char **argv, int *i) {
     if (*i + 1 >= argc) {
-        tool_fail(self, "%s needs an argument", argv[*i]);
+        tool_usage(self, "%s needs an argument", argv[*i]);
     }
     return argv[++*i];
 }
@@ -39,7 +51,7 @@ int32_t tool_number(const tool *self, const char *option, const char *text, int3
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < low || value > high) {
-        tool_fail(self, "%s takes a number from %d to %d, not '%s'", option, (int)low, (int)high, text);
+        tool_usage(self, "%s takes a number from %d to %d, not '%s'", option, (int)low, (int)high, text);
     }
     return (int32_t)value;
 }
@@ -48,7 +60,7 @@ void tool_open(tool *self, const char *isa, int32_t threads) {
     lith_model_options model_options = LITH_MODEL_OPTIONS_INIT;
     lith_session_options session_options = LITH_SESSION_OPTIONS_INIT;
     if (isa != NULL && lith_isa_parse(isa, &model_options.isa_mask, &self->message) != LITH_OK) {
-        tool_fail(self, "--isa: %s", self->message.text);
+        tool_usage(self, "--isa: %s", self->message.text);
     }
     session_options.threads = threads;
     tool_check(self, lith_model_open(self->path, &model_options, &self->model, &self->message));
@@ -70,11 +82,26 @@ static bool read_shape(const char *text, lith_shape *shape) {
     return true;
 }
 
+/* Ends the program when a size is open. */
+static void require_sizes(const tool *self, int32_t input, const lith_shape *shape) {
+    char text[16 * LITH_MAX_RANK] = "";
+    size_t length = 0;
+    bool open = false;
+    for (int32_t axis = 0; axis < shape->rank; axis++) {
+        open = open || shape->dims[axis] < 0;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%d", axis > 0 ? "," : "",
+                                   shape->dims[axis] < 0 ? 1 : (int)shape->dims[axis]);
+    }
+    if (open) {
+        lith_tensor_info info;
+        tool_check(self, lith_model_input_info(self->model, input, &info));
+        tool_usage(self, "the model leaves the shape of input '%s' open: give it, e.g. --shape %s=%s", info.name,
+                   info.name, text);
+    }
+}
+
 void tool_resize(tool *self, const char *const *shapes, int32_t count) {
     int32_t n = lith_model_input_count(self->model);
-    if (count == 0) {
-        return;
-    }
     lith_shape *all = tool_memory(self, (size_t)(n > 0 ? n : 1) * sizeof *all);
     for (int32_t i = 0; i < n; i++) {
         lith_tensor_info info;
@@ -86,15 +113,20 @@ void tool_resize(tool *self, const char *const *shapes, int32_t count) {
         const char *sign = strrchr(shapes[i], '=');
         char name[256] = "";
         if (sign == NULL || (size_t)(sign - shapes[i]) >= sizeof name) {
-            tool_fail(self, "--shape takes NAME=1,3,224,224, not '%s'", shapes[i]);
+            tool_usage(self, "--shape takes NAME=1,3,224,224, not '%s'", shapes[i]);
         }
         memcpy(name, shapes[i], (size_t)(sign - shapes[i]));
         int32_t index = lith_model_input_index(self->model, name);
         if (index < 0 || !read_shape(sign + 1, &all[index])) {
-            tool_fail(self, "--shape %s: there is no such input, or that is no shape", shapes[i]);
+            tool_usage(self, "--shape %s: there is no such input, or that is no shape", shapes[i]);
         }
     }
-    tool_check(self, lith_session_resize(self->session, all, n, &self->message));
+    for (int32_t i = 0; i < n; i++) {
+        require_sizes(self, i, &all[i]);
+    }
+    if (count > 0) {
+        tool_check(self, lith_session_resize(self->session, all, n, &self->message));
+    }
     free(all);
 }
 

@@ -21,6 +21,12 @@ __attribute__((format(printf, 2, 3), noreturn))
 #endif
 void tool_fail(const tool *self, const char *format, ...);
 
+/* The same for what is wrong with the command line: exits with 2. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3), noreturn))
+#endif
+void tool_usage(const tool *self, const char *format, ...);
+
 /* Exits with the message when `status` is an error. */
 void tool_check(const tool *self, lith_status status);
 
@@ -33,7 +39,7 @@ int32_t tool_number(const tool *self, const char *option, const char *text, int3
 /* Opens the model; `isa` may be NULL. */
 void tool_open(tool *self, const char *isa, int32_t threads);
 
-/* Sets the shapes of inputs: `shapes` holds `count` texts "name=1,3,224,224". */
+/* Sets the shapes of inputs: `shapes` holds `count` texts "name=1,3,224,224". Exits when a size stays open. */
 void tool_resize(tool *self, const char *const *shapes, int32_t count);
 
 /* Memory, or exit. */

@@ -382,3 +382,10 @@ def test_nothing_is_written(tmp_path: Path) -> None:
     path = save(small_model(), tmp_path)
     convert(path)
     assert [item.name for item in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_a_size_of_zero_is_a_size(tmp_path: Path) -> None:
+    """Some exporters write it where they know none, so that it can be chosen as well."""
+    model = make_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (0, 4)}, ["y"])
+    assert converted(model, tmp_path).inputs[0].shape == (0, 4)
+    assert converted(model, tmp_path, inputs={"x": (2, 4)}).inputs[0].shape == (2, 4)

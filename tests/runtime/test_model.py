@@ -101,6 +101,10 @@ def test_facts(tmp_path: Path) -> None:
         ({"x": ["a"]}, ["wants float32"]),
         ([], ["0 inputs were given, the model has 1"]),
         ([1, 2], ["2 inputs were given, the model has 1"]),
+        ({"x": None}, ["'x' is None", "x: float32[2, 24]"]),
+        ([None], ["'x' is None"]),
+        ([[1.0], [1.0, 2.0]], ["2 inputs"]),
+        ({"x": [[1.0], [1.0, 2.0]]}, ["'x' is no array"]),
     ],
 )
 def test_wrong_inputs(cases: dict[str, Case], given: object, words: list[str]) -> None:
@@ -132,6 +136,52 @@ def test_dynamic_sizes_follow_the_arrays(cases: dict[str, Case]) -> None:
         else:
             assert model.run(given)["y"].shape == (0, 4)
     assert model.inputs[0].shape == (-1, 10)
+    model.run(np.zeros((0, 10), np.float32))
+    with pytest.raises(InputError, match=r"shape \[3\], the model wants \[batch, 10\]"):
+        model.run(np.zeros(3, np.float32))
+
+
+def test_open_sizes_have_no_value_before_they_are_given(cases: dict[str, Case]) -> None:
+    case = cases["dynamic"]
+    with microlith.load(case.path) as model:
+        with pytest.raises(InputError, match=r"not known yet(.|\n)*resize"):
+            model.bind("x", np.zeros((1, 10), np.float32))
+        with pytest.raises(ShapeError, match=r"not known yet: \[batch, 10\]"):
+            model.resize({})
+        with pytest.raises(ShapeError, match="lith_session_resize"):
+            model._run()
+        check(case, model.run(case.inputs))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"model": None}, "not NoneType"),
+        ({"model": 5}, "not int"),
+        ({"threads": "a"}, "'a' is no number of threads"),
+        ({"threads": 1.5}, "1.5 is no number of threads"),
+        ({"threads": 0}, "0 threads"),
+        ({"isa": 3}, "named by text"),
+        ({"isa": [3]}, "named by text"),
+        ({"isa": "foo"}, "no instruction set 'foo'; there are all, c, sse41, avx2"),
+    ],
+)
+def test_wrong_arguments_of_load(cases: dict[str, Case], arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError) as info:
+        microlith.load(**{"model": cases["mlp"].path, **arguments})  # type: ignore[arg-type]
+    assert words in str(info.value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_that_are_not_finite_give_no_warnings(cases: dict[str, Case]) -> None:
+    case = cases["mlp"]
+    x = case.inputs["x"].copy()
+    x[0, :4] = np.nan, np.inf, -np.inf, 3e38
+    results = microlith.load(case.path).run({"x": x.tolist()})
+    assert np.isnan(results["scores"][0]).all() and np.isfinite(results["scores"][1]).all()
+    assert np.isnan(Case(case.graph, case.path, {"x": x}).expected["scores"][0]).all()
+    with pytest.raises(InputError, match="wants int8"):
+        microlith.load(cases["integer"].path).run({"x": np.full((1, 9, 9, 4), np.nan).tolist()})
 
 
 def test_resize_of_fixed_shapes(cases: dict[str, Case]) -> None:
@@ -277,6 +327,9 @@ def test_files_that_are_not_models(tmp_path: Path, cases: dict[str, Case]) -> No
         with pytest.raises(ModelFormatError) as info:
             microlith.load(path)
         assert name in str(info.value)
+    with pytest.raises(ModelFormatError, match="`microlith convert` makes one") as info:
+        microlith.load(tmp_path / "text.lith")
+    assert "again" not in str(info.value)
     with pytest.raises(ModelFormatError, match="not a regular file"):
         microlith.load(tmp_path)
     with pytest.raises(ModelFormatError):

@@ -41,21 +41,31 @@ def test_lith_run_refuses(cases: dict[str, Case], tmp_path: Path) -> None:
     np.save(wrong, np.zeros((24, 2), np.float32))
     short = tmp_path / "short.bin"
     short.write_bytes(b"123")
+    (tmp_path / "file").write_bytes(b"")
     for words, expected in (
         ([], "usage"),
         (["--frobnicate"], "unknown option"),
-        ([tmp_path / "no.lith"], "no.lith: the file cannot be read"),
-        ([wrong], "not have the mark"),
+        ([mlp, mlp], "more than one model"),
         ([mlp, "--input"], "needs an argument"),
         ([mlp, "--input", f"z={short}"], "names no input"),
+        ([mlp, "--threads", "0"], "a number from 1"),
+        ([mlp, "--isa", "mmx"], "no instruction set 'mmx'; there are all, c, sse41"),
+        ([mlp, "--shape", "x"], "NAME=1,3,224,224"),
+        ([cases["dynamic"].path], "shape of input 'x' open: give it, e.g. --shape x=1,10"),
+    ):
+        assert expected in execute([program, *words], code=2)
+    for words, expected in (
+        ([tmp_path / "no.lith"], "no.lith: the file cannot be read"),
+        ([wrong], "`microlith convert` makes one"),
         ([mlp, "--input", f"x={short}"], "3 bytes, input 'x' wants 192"),
         ([mlp, "--input", wrong], "(24, 2)"),
-        ([mlp, "--threads", "0"], "a number from 1"),
-        ([mlp, "--isa", "mmx"], "no instruction set 'mmx'"),
         ([mlp, "--shape", "x=2,25"], "node 0"),
-        ([mlp, "--output-dir", tmp_path / "nowhere"], "cannot write"),
+        ([mlp, "--output-dir", tmp_path / "file" / "out"], "cannot make the folder"),
+        ([mlp, "--output-dir", tmp_path / "file"], "cannot write"),
     ):
-        assert expected in execute([program, *words], code=2 if not words else 1)
+        assert expected in execute([program, *words], code=1)
+    execute([program, mlp, "--output-dir", tmp_path / "made"])
+    assert np.load(tmp_path / "made" / "0_scores.npy").shape == (2, 5)
 
 
 def test_lith_bench(cases: dict[str, Case]) -> None:
@@ -65,6 +75,8 @@ def test_lith_bench(cases: dict[str, Case]) -> None:
     assert report["min_ns"] <= report["median_ns"] <= report["p90_ns"]
     output = execute([program, cases["dynamic"].path, "--shape", "x=5,10", "--profile", "--repeat", "2", "--isa", "c"])
     assert "nnacl_dense_f32_c" in output
+    assert "--shape x=1,10" in execute([program, cases["dynamic"].path], code=2)
+    assert "unknown option" in execute([program, "--frobnicate"], code=2)
 
 
 def check_client(program: Path, case: Case) -> None:
