@@ -10,6 +10,7 @@ import flatbuffers
 import pytest
 from lith_models import GRAPHS, one_node, write
 from native_build import BUILD, ROOT, SANITIZE, STRICT, execute, require_tools, sanitized_program
+from test_control import CASES
 
 from microlith import model_generated as fb
 from microlith import modelfile, ops
@@ -37,6 +38,17 @@ def open_ops(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             modelfile.save(graph, path)
             open_outputs(path)
             paths.append(path)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def control(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Models with subgraphs."""
+    folder = tmp_path_factory.mktemp("control")
+    paths = []
+    for name, (make, _) in CASES.items():
+        paths.append(folder / f"{name}.lith")
+        modelfile.save(make(), paths[-1])
     return paths
 
 
@@ -85,10 +97,17 @@ def test_damaged_attributes(open_ops: list[Path], seed: int) -> None:
     assert tried == 5000 and opened > 1000 and ran > 1000
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_damaged_subgraphs(control: list[Path], seed: int) -> None:
+    assert numbers(execute([fuzzer(), *control])) == [len(control)] * 3
+    tried, opened, ran = numbers(execute([fuzzer(), "--mutate", "3000", str(seed), *control]))[-3:]
+    assert tried == 3000 and opened > 100 and ran > 100
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 104))
-def test_damaged_models_at_length(models: list[Path], open_ops: list[Path], seed: int) -> None:
-    execute([fuzzer(), "--mutate", "100000", str(seed), *models, *open_ops], timeout=3600)
+def test_damaged_models_at_length(models: list[Path], open_ops: list[Path], control: list[Path], seed: int) -> None:
+    execute([fuzzer(), "--mutate", "100000", str(seed), *models, *open_ops, *control], timeout=3600)
 
 
 def test_every_allocation_fails_once(models: list[Path]) -> None:
