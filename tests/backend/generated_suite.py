@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compare, one_line
+from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compare, input_names, one_line
 
 from microlith import ops
 from microlith.codegen import execute, generate
@@ -74,22 +74,21 @@ def programs(cases: Sequence[Case], folder: Path) -> list[Program]:
 
 
 def _generate(program: Program, name: str, folder: Path) -> None:
-    graph = _static_graph(program.case.model, program.inputs)
-    names = [info.name for info in program.case.model.graph.input]
-    given = dict(zip(names, program.inputs, strict=False))
+    graph = static_graph(program.case.model, program.inputs)
+    given = dict(zip(input_names(program.case.model), program.inputs, strict=False))
     sample = {value.name: given[value.name] for value in graph.inputs}
     with np.errstate(all="ignore"):
         generate(graph, "host", folder, name=name, samples=[sample])
     program.project = execute.Project.open(folder)
 
 
-def _static_graph(model: onnx.ModelProto, inputs: Sequence[Any]) -> Graph:
-    """The graph with every size known."""
-    arrays = dict(zip([info.name for info in model.graph.input], inputs, strict=False))
+def static_graph(model: onnx.ModelProto, inputs: Sequence[Any]) -> Graph:
+    """The graph of a test with every size known: inputs that decide about shapes are constants."""
+    arrays = dict(zip(input_names(model), inputs, strict=False))
     stored: set[str] = set()
     for _ in range(MOST_ROUNDS):
         fixed = _with_constants(model, {name: arrays[name] for name in stored})
-        shapes = {info.name: arrays[info.name].shape for info in fixed.graph.input if info.name not in stored}
+        shapes = {name: arrays[name].shape for name in input_names(fixed)}
         deciding = _deciding_inputs(import_model(fixed, inputs=shapes))
         if not deciding - stored:
             return convert(fixed, inputs=shapes)
@@ -182,8 +181,7 @@ def run(program: Program, library: ctypes.CDLL) -> Outcome:
         return program.outcome
     assert program.project is not None
     name, report = program.project.name, program.project.report
-    names = [info.name for info in program.case.model.graph.input]
-    given = dict(zip(names, program.inputs, strict=False))
+    given = dict(zip(input_names(program.case.model), program.inputs, strict=False))
     arena = _aligned(report["arena_bytes"])
     instance = (ctypes.c_void_p * 1)()
     status = _function(library, f"{name}_init", ctypes.c_int)(

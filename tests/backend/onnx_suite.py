@@ -175,6 +175,12 @@ class MicrolithBackend(Backend):  # type: ignore[misc]
         return bool(device == "CPU")
 
 
+def input_names(model: onnx.ModelProto) -> list[str]:
+    """The inputs that a test gives: old models list their weights among the inputs as well."""
+    stored = {tensor.name for tensor in model.graph.initializer}
+    return [info.name for info in model.graph.input if info.name not in stored]
+
+
 def arrays_of(items: Sequence[Any]) -> list[Any]:
     """Inputs or outputs of a data set as arrays (lists for sequences)."""
     plain = [numpy_helper.to_array(item) if isinstance(item, TensorProto) else item for item in items]
