@@ -17,13 +17,14 @@ LIBRARY_SOURCES := pyproject.toml $(shell find runtime nnacl_kernels \
 PIP_INSTALL := $(VENV)/bin/pip install --quiet
 EDITABLE := $(PIP_INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-full bench-mcu train lint format clean
+.PHONY: help demo test test-full bench-cpu bench-mcu train lint format clean
 
 help:
 	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
 	@echo "make test       the tests, without the slow ones"
 	@echo "make test-full  all tests (installs torch)"
 	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names)"
+	@echo "make bench-cpu  times beside ONNX Runtime and LiteRT (MODELS=names or files)"
 	@echo "make train      train the model of the demo again (installs torch)"
 	@echo "make lint       style and types"
 	@echo "make format     put every file into the style"
@@ -40,6 +41,9 @@ test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
 
 bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
 	$(VENV)/bin/python benchmarks/mcu/bench.py $(if $(MODELS),--models-dir $(MODELS)) $(addprefix --target ,$(TARGETS))
+
+bench-cpu: $(VENV)/.system-test $(VENV)/.installed-test
+	$(VENV)/bin/python benchmarks/cpu/compare.py $(MODELS) --int8
 
 train: $(VENV)/.installed-train
 	$(VENV)/bin/python examples/digits/train.py
