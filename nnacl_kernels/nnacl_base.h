@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The types that every kernel and every plan half share.
  *
  * A kernel is one function with one uniform signature (nnacl_kernel_fn). Everything that it needs to know

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Instruction sets: one bit each. The name of a bit is also the suffix of the files that use it, the column of
  * kernels.def, the argument of --isa and the entry of a target row. */
 #ifndef NNACL_ISA_H

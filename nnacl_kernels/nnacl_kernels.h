@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two tables of the library: ops (the plan half of each) and kernels (the run half, one row per variant).
  *
  * Both hold every row on every machine: a kernel that this build has no code for (a NEON kernel on x86, say) has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attention and rotary positions. f32.
  *
  * attention: y = softmax(scale q k^T, capped, plus mask) v for each batch and head. Inputs 0 q, 1 k, 2 v: with layout 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of queries at once: their scores are tiles of a matrix product with 16 keys, the results tiles of one with 16
  * columns of v. */
 #include "attention/attention_rows.h"

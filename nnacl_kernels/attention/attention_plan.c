@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/attention.h"
 #include "common/panels.h"
 #include "common/plan_check.h"

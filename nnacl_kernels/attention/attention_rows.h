@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the rows of an attention lie, and which keys a query sees. */
 #ifndef NNACL_ATTENTION_ROWS_H
 #define NNACL_ATTENTION_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/attention.h"
 #include "common/float_math.h"
 #include "common/lane_sums.h"

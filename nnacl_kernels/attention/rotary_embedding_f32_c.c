@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "attention/attention_rows.h"
 #include "common/share.h"
 

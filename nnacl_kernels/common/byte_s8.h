@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that are s8 or u8: read as s8, with the zero point moved along, both are the same numbers. */
 #ifndef NNACL_BYTE_S8_H
 #define NNACL_BYTE_S8_H

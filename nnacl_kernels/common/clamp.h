@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clamp at the end of float kernels. */
 #ifndef NNACL_CLAMP_H
 #define NNACL_CLAMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs whose values decide about shapes: axes, sizes, positions. */
 #ifndef NNACL_DATA_INPUT_H
 #define NNACL_DATA_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner loop and the ends of the convolutions and dense of 16-bit activations. */
 #ifndef NNACL_DOT_S16_H
 #define NNACL_DOT_S16_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner loop of the integer convolutions and dense. */
 #ifndef NNACL_DOT_S8_H
 #define NNACL_DOT_S8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ends of the integer kernels for the DSP extension that are not in their inner loops. */
 #ifndef NNACL_FINISH_S8_DSP_H
 #define NNACL_FINISH_S8_DSP_H

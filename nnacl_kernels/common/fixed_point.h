@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Logistic function and hyperbolic tangent of 16-bit fixed-point numbers, with the arithmetic of gemmlowp that LiteRT's
  * integer kernels use: every intermediate result is a 16-bit number in a stated format, every product is rounded with
  * halves up. Qm.n: m integer and n fractional bits beside the sign, m + n = 15. Mirrored in NumPy by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementary functions in float32: the same bits on every machine, because they use nothing but IEEE additions,
  * multiplications, divisions and integers (compile with -ffp-contract=off). Errors against the exact value, measured
  * over all arguments, are stated in units in the last place. NaN gives NaN; limits are those of C's <math.h>. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* float_math.h for eight values at a time: the same operations in the same order, so the same bits. */
 #ifndef NNACL_FLOAT_MATH_AVX2_H
 #define NNACL_FLOAT_MATH_AVX2_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rarer elementary functions in float32, by the rules of float_math.h: the same bits on every machine. Errors are
  * stated in units in the last place. */
 #ifndef NNACL_FLOAT_MATH_MORE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tile that the float32 convolution, dense and matmul of AVX2 are made of: up to 6 rows by 16 columns. */
 #ifndef NNACL_GEMM_F32_AVX2_H
 #define NNACL_GEMM_F32_AVX2_H

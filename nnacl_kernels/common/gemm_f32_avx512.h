@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tile that the float32 convolution, dense and matmul of AVX-512 are made of: up to 8 rows by three panels of 16
  * columns, 24 sums in registers. */
 #ifndef NNACL_GEMM_F32_AVX512_H

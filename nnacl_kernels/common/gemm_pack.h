@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packs weights for common/gemm_s8_dsp.h. Portable: the plan half packs for any target. */
 #ifndef NNACL_GEMM_PACK_H
 #define NNACL_GEMM_PACK_H

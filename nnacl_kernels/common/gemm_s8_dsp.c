@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_s8_dsp.h"
 
 _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code below loads the fields in this order");

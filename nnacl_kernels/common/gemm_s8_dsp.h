@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner part of the integer convolutions on cores with the DSP extension (Cortex-M4, M7, M33): positions, widened
  * to 16 bits, times weights. Written in assembly because compilers spill the accumulators.
  *

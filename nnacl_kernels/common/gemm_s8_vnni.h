@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tile that the s8 convolution and dense of AVX-512 VNNI are made of: up to 8 rows by three panels of 16 columns.
  * vpdpbusd multiplies bytes without a sign by bytes with one and adds four products without saturation. */
 #ifndef NNACL_GEMM_S8_VNNI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums and dot products of float vectors in eight lanes, which compilers turn into vector code without changing the
  * order of the additions; so the bits are the same everywhere, and long sums keep their accuracy. */
 #ifndef NNACL_LANE_SUMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Partial vectors. */
 #ifndef NNACL_LANES_AVX2_H
 #define NNACL_LANES_AVX2_H

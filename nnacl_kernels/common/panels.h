@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights in panels, for kernels that compute several output channels at a time. Portable: the plan half packs for any
  * target. */
 #ifndef NNACL_PANELS_H

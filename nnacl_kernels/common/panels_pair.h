@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights of a depthwise convolution of s8 for kernels that take two neighbours of a kernel row at a time. Portable:
  * the plan half packs for any target. */
 #ifndef NNACL_PANELS_PAIR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights of s8 in panels for kernels that take four steps of the depth at a time, bytes without a sign on the other
  * side. Portable: the plan half packs for any target. */
 #ifndef NNACL_PANELS_QUAD_H

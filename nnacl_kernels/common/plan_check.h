@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small things that every plan half says. All sizes were limited to 2^31 - 1 elements by nnacl_check() or are limited
  * here, so that products of two dimensions fit in 64 bits. */
 #ifndef NNACL_PLAN_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How an int32 accumulator becomes a narrow integer: the three rounding contracts. Mirrored in NumPy by
  * microlith/numerics.py. Defined for every argument: no shift or overflow is undefined behaviour.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* requant.h for eight channels at a time: the same integers for every argument. */
 #ifndef NNACL_REQUANT_AVX2_H
 #define NNACL_REQUANT_AVX2_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* requant.h for sixteen channels at a time: the same integers for every argument. */
 #ifndef NNACL_REQUANT_AVX512_H
 #define NNACL_REQUANT_AVX512_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The requantization of a channel as one straight line, for kernels that cannot afford the steps of requant.h:
  *
  *     y = saturate(((((int64_t)(sum + start) * multiplier) >> 32) + offset) >> shift)

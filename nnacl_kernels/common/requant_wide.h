@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How an int64 accumulator of 16-bit activations becomes a narrow integer. Mirrored in NumPy by
  * numerics.requantize_wide. Defined for every argument; |value| below 2^62.
  *

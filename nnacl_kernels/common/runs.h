@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the depth of a convolution is cut into runs of neighbours in memory, and runs into the units of the kernels for
  * 16-bit dual multiply-accumulates. Of four elements the units are (0, 2) and (1, 3), which one SXTB16 each makes of a
  * word; of a rest of one, two or three they are (0, -), (0, 1), or (0, 2) and (1, -). */

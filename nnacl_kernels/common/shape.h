@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the plan halves have in common: checks of tensor types, broadcasting, merging of dimensions. */
 #ifndef NNACL_SHAPE_H
 #define NNACL_SHAPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which items of the work a kernel has to do: ctx->part of ctx->parts. */
 #ifndef NNACL_SHARE_H
 #define NNACL_SHARE_H

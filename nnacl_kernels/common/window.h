@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which part of the kernel window lies inside the input, for one output position along one axis. */
 #ifndef NNACL_WINDOW_H
 #define NNACL_WINDOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two-dimensional convolutions of f32, s8 and s16 (with weights of s8). Layouts: activations NHWC; conv2d weights OHWI
  * (I = in_c / groups); depthwise weights 1HWO with O = in_c * multiplier, output channel c * multiplier + m reads input
  * channel c.

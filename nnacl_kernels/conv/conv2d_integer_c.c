@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/byte_s8.h"
 #include "common/share.h"
 #include "common/window.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/panels.h"
 #include "common/requant_avx2.h"
 #include "common/share.h"

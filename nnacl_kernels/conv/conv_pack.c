@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conv/conv_pack.h"
 
 #include "common/gemm_pack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the plan half that belong to kernels of one instruction set. */
 #ifndef NNACL_CONV_PACK_H
 #define NNACL_CONV_PACK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A convolution as a product of matrices whose left one is never written down: a row of it, which is the window of one
  * output position, is a list of pointers to runs of neighbours in the input. Windows whose runs would be too short are
  * copied. Portable: the plan half asks for the workspace here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The depth of conv2d in runs. */
 #ifndef NNACL_CONV_RUNS_H
 #define NNACL_CONV_RUNS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_f32_avx512.h"
 #include "common/share.h"
 #include "common/window.h"

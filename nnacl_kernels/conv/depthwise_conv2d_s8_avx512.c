@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/panels_pair.h"
 #include "common/requant_avx512.h"
 #include "common/share.h"

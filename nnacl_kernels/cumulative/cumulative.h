@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running sums and products along one axis.
  *
  * cumsum, cumprod: y[i] = x[0] + ... + x[i] (or the product) along `axis`; with `exclusive` without x[i] itself, so

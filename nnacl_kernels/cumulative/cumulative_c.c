@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Integers are computed unsigned, so that they wrap and either sign shares the code. */
 #include "common/share.h"
 #include "cumulative/cumulative.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cast goes through small chunks of either s64 or f64, both of which hold every value of the types on their side. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that move bytes. One row each, dtype any; element_size is derived from the input. Inputs in brackets are optional
  * integers (s32 or s64) that stand for attributes.
  *

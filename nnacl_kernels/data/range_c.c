@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "data/data.h"
 
 /* Integers wrap, as the count has to end before they do. */

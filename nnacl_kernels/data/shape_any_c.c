@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "data/data.h"
 
 static void write_one(void *y, int32_t index, int32_t value, int32_t to) {

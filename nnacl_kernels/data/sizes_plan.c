@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the ops around sizes: shapes read, dimensions of 1 moved, repetition, division. */
 #include "common/data_input.h"
 #include "common/plan_check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How large the pieces of a split are. */
 #ifndef NNACL_SPLIT_H
 #define NNACL_SPLIT_H

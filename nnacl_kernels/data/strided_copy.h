@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The copy behind transpose, slice and expand: writes a dense y from an x that is read with strides. */
 #ifndef NNACL_STRIDED_COPY_H
 #define NNACL_STRIDED_COPY_H

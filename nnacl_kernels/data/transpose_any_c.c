@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "data/data.h"
 #include "data/strided_copy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products.
  *
  * dense: y[r, n] = x[r, k] . weights[n, k] + bias[n], x any rank >= 1 (all but the last dimension are rows).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/panels.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Determinants by elimination with partial pivoting, in a copy of the matrix. */
 #include <math.h>
 

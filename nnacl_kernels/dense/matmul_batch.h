@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The broadcast leading dimensions of matmul. */
 #ifndef NNACL_MATMUL_BATCH_H
 #define NNACL_MATMUL_BATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of products modulo 2^32 or 2^64: computed unsigned, so that signed and unsigned numbers share the code. */
 #include "common/share.h"
 #include "dense/dense.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Some neighbouring sums of one row of a product of bytes. */
 #ifndef NNACL_MATMUL_SUMS_H
 #define NNACL_MATMUL_SUMS_H

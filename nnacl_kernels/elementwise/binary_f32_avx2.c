@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elementwise/vectors_avx2.h"
 
 /* NaN in either operand is the result: the instruction gives b when one is NaN. */

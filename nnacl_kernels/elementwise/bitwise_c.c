@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bitwise logic and shifts. Integers of either sign share the code but for the shift to the right. */
 #include "elementwise/broadcast.h"
 #include "elementwise/elementwise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The walk over a broadcast: rows of y, and where the rows of the operands begin. */
 #ifndef NNACL_BROADCAST_H
 #define NNACL_BROADCAST_H

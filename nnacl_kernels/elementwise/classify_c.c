@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about the kind of a number: b8 out. */
 #include <float.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Elementwise families. Each op is a row of its own; the ops of a family share a parameter struct.
  *
  * unary (x -> y, same shape; NaN stays NaN, integers wrap):

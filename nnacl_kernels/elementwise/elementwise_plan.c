@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the elementwise ops. */
 #include "common/plan_check.h"
 #include "common/shape.h"

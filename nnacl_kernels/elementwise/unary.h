@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Defines the kernel nnacl_<op>_<dtype>_c over nnacl_unary_params; `expression` computes one y from v, alpha, beta. */
 #ifndef NNACL_UNARY_H
 #define NNACL_UNARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Activations beyond those of unary_math_f32_c.c. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/float_math_avx2.h"
 #include "elementwise/vectors_avx2.h"
 

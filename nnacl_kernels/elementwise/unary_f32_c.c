@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The unary functions that need nothing but arithmetic. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elementwise/unary.h"
 
 #define UNARY(op, dtype, type, expression) NNACL_UNARY_KERNEL(nnacl_##op##_##dtype##_c, type, expression)

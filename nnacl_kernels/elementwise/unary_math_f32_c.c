@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The unary functions that need an elementary function. */
 #include "common/float_math.h"
 #include "elementwise/unary.h"

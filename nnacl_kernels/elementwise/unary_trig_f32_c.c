@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trigonometric and hyperbolic functions and their inverses. */
 #include "common/float_math_more.h"
 #include "elementwise/unary.h"

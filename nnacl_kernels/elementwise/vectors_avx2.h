@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops of elementwise f32 kernels over vectors of eight. What is left of a row goes through masked loads and
  * stores, which touch nothing beyond it. */
 #ifndef NNACL_VECTORS_AVX2_H

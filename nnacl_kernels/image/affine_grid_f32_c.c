@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "image/image.h"
 
 NNACL_DECLARE(nnacl_affine_grid_f32_c);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that sample images at places between their elements. Interpolation in f32; bilinear unless said otherwise.
  *
  * resize: every dimension i of x is sampled at y.dims[i] places. Inputs 0 x, [1 roi, 2 scales (f32), 3 sizes], which

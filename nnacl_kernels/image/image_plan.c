@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the ops that sample images, but for resize. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan half of resize. */
 #include <math.h>
 #include <string.h>

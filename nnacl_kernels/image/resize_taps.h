@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which elements of x a position of y is made of, and with which weights. */
 #ifndef NNACL_RESIZE_TAPS_H
 #define NNACL_RESIZE_TAPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bilinear samples of images with their channels last. */
 #ifndef NNACL_SAMPLE_PLACE_H
 #define NNACL_SAMPLE_PLACE_H

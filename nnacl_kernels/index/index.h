@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ops that pick, place, order and select elements by position or by value. Indices are s32 or s64; negative ones count
  * from the end. A picking op clamps an index that is out of range, a placing op leaves the element out. Inputs in
  * brackets are optional; those marked * are integers that stand for attributes. Order is that of numbers, with NaN

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order of elements of any type, as integers: NaN above all numbers, -0 equal to 0. */
 #ifndef NNACL_ORDER_H
 #define NNACL_ORDER_H

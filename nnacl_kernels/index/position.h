@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Indices as inputs hold them: s32 or s64, negative ones counted from the end. */
 #ifndef NNACL_POSITION_H
 #define NNACL_POSITION_H

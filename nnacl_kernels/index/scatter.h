@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The walk over the updates of a scatter. */
 #ifndef NNACL_SCATTER_H
 #define NNACL_SCATTER_H

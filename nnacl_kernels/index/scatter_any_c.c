@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scatters that replace. */
 #include "index/scatter.h"
 

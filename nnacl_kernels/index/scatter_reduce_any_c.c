@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scatters that combine each update with the element that is there. */
 #include "index/scatter.h"
 

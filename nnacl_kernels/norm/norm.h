@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Normalizations. f32.
  *
  * layer_norm: y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on. Inputs 0 x,

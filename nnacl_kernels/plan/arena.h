@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory planning: one implementation, used by the converter (report), the runtime (open, resize) and codegen.
  *
  * Two layers. nnacl_arena_plan() packs blocks with lifetimes into one arena. nnacl_memory_plan() derives the blocks

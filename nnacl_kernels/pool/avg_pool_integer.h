@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The average of integers, for one element type. */
 #ifndef NNACL_AVG_POOL_INTEGER_H
 #define NNACL_AVG_POOL_INTEGER_H

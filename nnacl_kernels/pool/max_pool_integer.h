@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The maximum of integers, for one element type. */
 #ifndef NNACL_MAX_POOL_INTEGER_H
 #define NNACL_MAX_POOL_INTEGER_H

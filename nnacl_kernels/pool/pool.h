@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two-dimensional pooling over NHWC. max_pool2d and avg_pool2d: f32, s8 and s16, max_pool2d also u8 (integers keep the
  * quantization of x; the average rounds half away from zero, or half up with halves_up 1, as TFLite's uint8 models do.
  * Under float-even the average has a scale and zero point of its own: y = clamp(round_half_even(sum(x - x_zero) * scale

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The window of one output position of a pool. */
 #ifndef NNACL_POOL_WINDOW_H
 #define NNACL_POOL_WINDOW_H

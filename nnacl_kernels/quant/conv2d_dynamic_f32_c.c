@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/clamp.h"
 #include "common/dot_s8.h"
 #include "common/share.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "quant/quant.h"
 #include "quant/scale_walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between real numbers and integers, and between two quantizations.
  *
  * quantize (f32 -> `to`: s8 u8 s16 u16): y = clamp(round(x / scale) + zero); round half away from zero under

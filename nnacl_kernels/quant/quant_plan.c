@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "quant/quant.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Quantization of activations at run time, as the hybrid kernels of TFLite do it. */
 #ifndef NNACL_QUANTIZE_DYNAMIC_H
 #define NNACL_QUANTIZE_DYNAMIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How quantize and dequantize walk over a tensor and its scales: runs of elements whose scales and zero points lie one
  * behind the other or are the same. */
 #ifndef NNACL_SCALE_WALK_H

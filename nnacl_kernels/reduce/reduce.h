@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over any set of axes: reduce_mean reduce_sum reduce_max reduce_min reduce_prod (f32 f64; all but
  * reduce_mean also s32 s64 u64, wrapping; reduce_max and reduce_min also s8). Inputs: 0 x, [1 axes: s32 or s64, stands
  * for the attribute; without elements it means all axes, or none where noop_if_empty is 1]. The maximum and minimum of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* s32, s64 and u64. Sums and products are computed unsigned, so that they wrap. */
 #include "reduce/reduce_walk.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the reductions. */
 #include "common/data_input.h"
 #include "common/plan_check.h"

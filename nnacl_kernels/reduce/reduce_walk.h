@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The walk of a reduction. Outputs that are neighbours in x as well are computed together, in blocks; for each block x
  * is visited in runs along the innermost reduced dimension. */
 #ifndef NNACL_REDUCE_WALK_H

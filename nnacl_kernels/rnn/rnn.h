@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recurrent layers over a sequence. f32.
  *
  * Inputs 0 x [steps, batch, size], 1 w [directions, gates * hidden, size], 2 r [directions, gates * hidden, hidden],

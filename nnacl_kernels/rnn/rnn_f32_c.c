@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "rnn/rnn_steps.h"
 
 NNACL_DECLARE(nnacl_rnn_f32_c);

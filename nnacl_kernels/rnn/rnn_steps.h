@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the recurrent kernels share: activations, and where the vectors of a sequence lie. */
 #ifndef NNACL_RNN_STEPS_H
 #define NNACL_RNN_STEPS_H

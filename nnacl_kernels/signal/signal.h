@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Discrete Fourier transforms.
  *
  * dft: x [..., n, ..., 1 or 2] holds real or complex numbers; y[k] = sum over n of x[n] * exp(-2 pi i k n / length)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* softmax and log_softmax over one axis. f32: of beta * x, the maximum subtracted first. s8 softmax: inputs 0 x, 1
  * table f32 [256] with table[i] = exp(x_scale * beta * (i - 255)); y = clamp(round_half_away(table[255 + x - max] / sum
  * * 256) - 128) (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* As softmax_f32_c.c, eight neighbours along the axis at once: the same partial sums, the same bits. */
 #include "common/float_math.h"
 #include "common/float_math_avx2.h"

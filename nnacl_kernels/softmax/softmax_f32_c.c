@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/float_math.h"
 #include "common/share.h"
 #include "softmax/softmax.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "volume/pool_walk.h"
 
 NNACL_DECLARE(nnacl_avg_pool_nd_f32_c);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of conv3d and conv_transpose. */
 #include "volume/volume.h"
 

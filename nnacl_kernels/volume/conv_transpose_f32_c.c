@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/clamp.h"
 #include "common/share.h"
 #include "volume/volume_walk.h"

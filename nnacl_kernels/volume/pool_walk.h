@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The windows of pools over one to three spatial dimensions. */
 #ifndef NNACL_POOL_WALK_H
 #define NNACL_POOL_WALK_H

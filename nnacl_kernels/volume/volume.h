@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions and pools over one to three spatial dimensions: x is [batch, spatial.., channels], f32 unless said
  * otherwise. Arrays of three hold depth, height, width; with fewer spatial dimensions the first entries are not used:
  * sizes, strides and dilations 1, pads 0.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks over one to three spatial dimensions. */
 #ifndef NNACL_VOLUME_WALK_H
 #define NNACL_VOLUME_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Microlith: runs .lith models.
  *
  *     lith_model *model = NULL;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: the allocator that is used unless the caller gives one, and the only use of malloc. */
 #include "alloc.h"
 

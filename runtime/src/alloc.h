@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory through the caller's allocator. */
 #ifndef LITH_ALLOC_H
 #define LITH_ALLOC_H

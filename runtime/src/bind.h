@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: what follows from the shapes of the inputs and the instruction sets, the same for every session. For each
  * tensor its type, for each node its parameters, kernel and packed constants. Memory is planned in layout.c. */
 #ifndef LITH_BIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "blocks.h"
 
 /* Sizes are rounded up, so that a tensor that grows step by step finds its old block again. */

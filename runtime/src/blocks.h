@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of memory that are taken and given back while a model runs, and kept to be taken again. */
 #ifndef LITH_BLOCKS_H
 #define LITH_BLOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that run subgraphs.
  *
  * if: inputs 0 condition (b8, one element), then what the branches read. Both subgraphs (then, else) take exactly

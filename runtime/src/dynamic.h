@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dynamic mode: runs a model in which a shape depends on values that are known only while it runs. Each node is bound
  * when it is its turn, its outputs are allocated, and what nobody needs any more is given back. */
 #ifndef LITH_DYNAMIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flatbuffers of the schema microlith/model.fbs: verification of hostile bytes, and access to verified ones.
  *
  * lith_fb_verify() proves once that every offset, vtable, vector and string that the schema can reach lies inside the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known when: which shapes follow from those of the inputs, and which only from data. */
 #include "model.h"
 #include "status.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the bytes of a file to tensors and nodes, nothing trusted. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layout: where every tensor of a session lies, and what each kernel call gets. */
 #ifndef LITH_LAYOUT_H
 #define LITH_LAYOUT_H

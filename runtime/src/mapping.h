@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of a file in memory. */
 #ifndef LITH_MAPPING_H
 #define LITH_MAPPING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a model, and what can be asked of it. */
 #include "model.h"
 

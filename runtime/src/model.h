@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model in memory: the verified graph, and how its declared shapes are bound to kernels. */
 #ifndef LITH_MODEL_H
 #define LITH_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: making, resizing, binding, inputs and outputs. Running is in run.c. */
 #include "session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session: the memory of one run at a time, and what the caller bound to it. */
 #ifndef LITH_SESSION_H
 #define LITH_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statuses, messages, and the small facts about instruction sets and element types. */
 #include "status.h"
 

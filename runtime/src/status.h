@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statuses with their sentence. */
 #ifndef LITH_STATUS_H
 #define LITH_STATUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #if defined(__unix__) || defined(__APPLE__)
 #define _POSIX_C_SOURCE 200809L
 #define LITH_HAVE_PTHREAD 1

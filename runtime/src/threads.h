@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pool of threads that share the parts of one piece of work at a time. */
 #ifndef LITH_THREADS_H
 #define LITH_THREADS_H

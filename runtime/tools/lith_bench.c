@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lith_bench: how long a .lith file takes on this machine, on seeded noise. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy files, as far as tensors need them: C order, little-endian. */
 #ifndef LITH_NPY_H
 #define LITH_NPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the command line tools share. */
 #ifndef LITH_TOOL_H
 #define LITH_TOOL_H
