@@ -83,7 +83,7 @@ def resize(g: Builder, node: OnnxNode) -> Value:
             "scale": tuple(scale if i == axis else 1.0 for i, scale in enumerate(fixed["scale"])),
             "size": tuple(size if i == axis else -1 for i, size in enumerate(fixed["size"])),
         }
-        if one["size"][axis] >= 0 or one["scale"][axis] != 1.0:
+        if one["size"][axis] not in (-1, x.shape[axis]) or one["scale"][axis] != 1.0:
             x = _resized(g, x, [], {**attrs, **one})
     return x
 

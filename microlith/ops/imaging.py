@@ -193,8 +193,10 @@ def _grid_taps(normal: np.float32, size: int, attrs: Attrs) -> list[tuple[int, n
     low, high = (np.float32(0), last) if corners else (-_HALF, last + _HALF)
     place = (normal + _ONE) / _TWO * last if corners else ((normal + _ONE) * np.float32(size) - _ONE) / _TWO
     place = np.rint(place) if mode == NEAREST else place
-    if not low <= place <= high and attrs["padding"] != ZEROS:
-        place = np.clip(place, np.float32(0), last) if attrs["padding"] == BORDER else _reflect(place, low, high)
+    if attrs["padding"] == REFLECTION:
+        place = _reflect(place, low, high)
+    elif attrs["padding"] == BORDER and mode != CUBIC and not low <= place <= high:
+        place = np.clip(place, np.float32(0), last)
     whole = np.trunc(place) if mode == NEAREST else np.floor(place)
     share = np.float32(place - whole)
     weights = {NEAREST: [_ONE], LINEAR: [_ONE - share, share], CUBIC: _cubic(share)}[mode]

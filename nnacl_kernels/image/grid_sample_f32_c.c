@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "common/share.h"
 #include "image/image.h"
 #include "image/sample_place.h"
@@ -60,7 +61,8 @@ static axis_taps taps_at(const nnacl_grid_sample_params *p, float normal, int32_
     place = nnacl_bounded_place(p->mode == NNACL_GRID_NEAREST ? rounded(place) : place);
     const float low = p->align_corners ? 0.0f : -0.5f, high = p->align_corners ? last : last + 0.5f;
     if (place < low || place > high) {
-        if (p->padding == NNACL_GRID_BORDER) {
+        /* Cubic interpolation repeats the border element by element, however far out the place is. */
+        if (p->padding == NNACL_GRID_BORDER && p->mode != NNACL_GRID_CUBIC) {
             place = place < 0.0f ? 0.0f : last;
         } else if (p->padding == NNACL_GRID_REFLECTION) {
             place = reflected(place, low, high);
