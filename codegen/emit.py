@@ -103,8 +103,8 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
     }
     environment = _environment()
     texts = {path: environment.get_template(template).render(context) for path, template in files.items()}
-    texts = {path: _licensed(path, text) for path, text in texts.items()}
     texts.update({f"kernels/{path}": text for path, text in kernels.items()})
+    texts = {path: _licensed(path, text) for path, text in texts.items()}
     texts[LICENSE] = (resources.files("microlith.templates") / "apache-2.0.txt").read_text(encoding="utf-8")
     files_out = {path: text.encode() for path, text in texts.items()}
     if view.binary_weights:
@@ -113,8 +113,8 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
 
 
 def _licensed(path: str, text: str) -> str:
-    """The text of a generated file below a line that states its licence."""
-    if path.endswith(".md"):
+    """The text of a file below a line that states its licence, which sources of the kernel library have already."""
+    if path.endswith(".md") or _SPDX in text.partition("\n")[0]:
         return text
     is_c = path.endswith((".c", ".h", ".S", ".ld"))
     return f"/* {_SPDX} */\n{text}" if is_c else f"# {_SPDX}\n{text}"

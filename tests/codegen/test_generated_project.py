@@ -6,14 +6,18 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 import small_models
+from generated_projects import STRICT, need, project
+from hypothesis import given
+from hypothesis import strategies as st
 
 from microlith import modelfile
-from microlith.codegen import generate
+from microlith.codegen import execute, generate, names
 from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, OutputError, ShapeError, TargetError, UnsupportedError
 from microlith.ir import Graph, TensorType, Value
@@ -131,6 +135,137 @@ def test_strange_names_become_unique_identifiers(tmp_path: Path) -> None:
     macros = re.findall(r"#define MODEL_2ND_MODEL_X_INPUT_(\w+) \d\n#define", header)
     assert macros == ["IN_0", "IN_0_2", "IN_0_COUNT_2", "INPUT_WHILE", "INT_EVIL", "T", "INPUT"]
     assert all(text.isascii() for text in map(bytes.decode, contents(tmp_path / "a").values()))
+
+
+EVIL = (
+    "a*\\ static int evil(void){return 1;} /\\*",
+    "x*/ int evil; /*",
+    "a??/",
+    "b\\",
+    'q"; int evil; "',
+    "\u00e9\n#error\r",
+)
+
+
+@given(st.text(st.sampled_from("*/\\?\"' a\n\r\t\u00e9{}$#`") | st.characters(), max_size=200))
+def test_comments_cannot_be_left(text: str) -> None:
+    for result in (names.comment(text), names.short_comment(text)):
+        assert result.isascii() and (result.isprintable() or not result)
+        assert not set(result) & set('*\\"?')
+    assert len(names.short_comment(text)) <= 72
+
+
+def test_plain_names_stay_as_they_are() -> None:
+    assert names.comment("/block.1/Conv-2 (a+b): 3;") == "/block.1/Conv-2 (a+b): 3;"
+    assert names.comment("\u00e9t\u00e9") == "{U+00E9}t{U+00E9}"
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_names_are_no_code(compiler: str, tmp_path: Path) -> None:
+    need("make", compiler)
+    graph = Graph(EVIL[0])
+    x = Value(EVIL[0], TensorType(DType.f32, (4,)))
+    graph.inputs.append(x)
+    for index, name in enumerate(EVIL):
+        other = graph.constant(f"{name}{index}", np.full(4, index + 1, np.float32))
+        x = graph.add("add", [x, other], name=name, source=name).output
+    x.name = EVIL[1]
+    graph.outputs = [x]
+    target = project(graph, "host", tmp_path / "a")
+    execute.build(target, compiler=compiler, variables={"WARNINGS": STRICT + " -Wcomment -Wtrigraphs"})
+    assert "PASS" in execute.selftest(target)
+    report = json.loads((tmp_path / "a" / "report.json").read_text())
+    assert [layer["name"] for layer in report["layer_table"]] == list(EVIL)
+    symbols = subprocess.run(["nm", target.program("selftest")], capture_output=True, text=True, check=True).stdout
+    assert "evil" not in re.sub(r"\w*_init|\w*_run|\w*_input|\w*_output|\w*_l\d\w*", "", symbols)
+
+
+def test_license(tmp_path: Path) -> None:
+    for target in ("cortex-m4", "arm64-linux"):
+        generate(small_models.int8_cnn(), target, tmp_path / target, weights="binary")
+        files = contents(tmp_path / target)
+        assert files["LICENSE"] == (Path(__file__).parents[2] / "LICENSE").read_bytes()
+        for path, data in files.items():
+            if path != "LICENSE" and not path.endswith((".json", ".bin", ".md")):
+                assert b"SPDX-License-Identifier: Apache-2.0" in data.split(b"\n")[0], path
+
+
+def test_libm_only_where_it_is_needed(tmp_path: Path) -> None:
+    generate(small_models.int8_cnn(), "host", tmp_path / "int8")
+    for path in ("Makefile", "CMakeLists.txt", "README.md"):
+        text = (tmp_path / "int8" / path).read_text()
+        assert "-lm" not in text and "PUBLIC m)" not in text
+    assert "math.h" not in (tmp_path / "int8" / "int8_cnn.c").read_text()
+    graph = Graph("roots")
+    x = Value("x", TensorType(DType.f32, (4,)))
+    graph.inputs.append(x)
+    graph.outputs = [graph.add("sqrt", [x], name="root").output]
+    generate(graph, "host", tmp_path / "roots")
+    # The roots of negative inputs are NaN; that says nothing of how exact the others have to be.
+    assert "NAN" in (tmp_path / "roots" / "main" / "selftest_data.h").read_text()
+    assert not re.search(r"_COUNT, (NAN|INF)", (tmp_path / "roots" / "main" / "selftest.c").read_text())
+    assert "-lm" in (tmp_path / "roots" / "Makefile").read_text()
+    assert "PUBLIC m)" in (tmp_path / "roots" / "CMakeLists.txt").read_text()
+    assert "`-lm`" in (tmp_path / "roots" / "README.md").read_text()
+
+
+def test_the_readme_shows_how_the_runner_starts(tmp_path: Path) -> None:
+    generate(small_models.int8_cnn(), "cortex-m4", tmp_path / "m4")
+    text = (tmp_path / "m4" / "README.md").read_text()
+    assert "arg=runner,arg=inputs.bin,arg=outputs.bin -kernel build/runner.elf" in text
+    generate(small_models.int8_cnn(), "host", tmp_path / "host")
+    assert "    build/runner inputs.bin outputs.bin\n" in (tmp_path / "host" / "README.md").read_text()
+
+
+def test_one_layer_is_not_layers(tmp_path: Path) -> None:
+    graph = Graph("one")
+    x = Value("x", TensorType(DType.f32, (4,)))
+    graph.inputs.append(x)
+    graph.outputs = [graph.add("relu", [x], name="n" * 100).output]
+    generate(graph, "host", tmp_path / "a")
+    assert "one: 1 layer, 0 multiply-accumulates" in (tmp_path / "a" / "one.c").read_text()
+    report = json.loads((tmp_path / "a" / "report.json").read_text())
+    assert report["layer_table"][0]["name"] == "n" * 100
+
+
+def test_self_test_holds_several_samples_as_size_allows(tmp_path: Path) -> None:
+    generate(small_models.int8_cnn(), "cortex-m4", tmp_path / "a")
+    text = (tmp_path / "a" / "main" / "selftest_data.h").read_text()
+    assert [f"sample_{index}_input_0[" in text for index in range(5)] == [True] * 4 + [False]
+    graph = Graph("wide")
+    x = Value("x", TensorType(DType.f32, (7000,)))
+    graph.inputs.append(x)
+    graph.outputs = [graph.add("relu", [x], name="relu").output]
+    generate(graph, "cortex-m4", tmp_path / "b")
+    text = (tmp_path / "b" / "main" / "selftest_data.h").read_text()
+    assert "sample_0_input_0[" in text and "sample_1_input_0[" not in text
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real", target_is_directory=True)
+    for _ in range(2):
+        generate(small_models.int8_cnn(), "host", tmp_path / "link")
+        assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "int8_cnn.c").exists()
+    (tmp_path / "new").symlink_to("elsewhere")
+    generate(small_models.int8_cnn(), "host", tmp_path / "new")
+    assert (tmp_path / "new").is_symlink() and (tmp_path / "elsewhere" / "int8_cnn.c").exists()
+    (tmp_path / "old.lith").write_bytes(b"old")
+    (tmp_path / "model.lith").symlink_to("old.lith")
+    modelfile.save(small_models.int8_cnn(), tmp_path / "model.lith")
+    assert (tmp_path / "model.lith").is_symlink() and (tmp_path / "old.lith").read_bytes() != b"old"
+    (tmp_path / "circle").symlink_to("circle")
+    with pytest.raises(OutputError):
+        generate(small_models.int8_cnn(), "host", tmp_path / "circle")
+
+
+def test_folders_of_cmake_are_no_work(tmp_path: Path) -> None:
+    generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    (tmp_path / "a" / "out").mkdir()
+    (tmp_path / "a" / "out" / "CMakeCache.txt").write_text("")
+    (tmp_path / "a" / "out" / "x.o").write_text("")
+    generate(small_models.int8_cnn(), "host", tmp_path / "a")
+    assert not (tmp_path / "a" / "out").exists()
 
 
 # --- what stops it ----------------------------------------------------------------------------------------------
