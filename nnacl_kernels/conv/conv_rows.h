@@ -32,7 +32,9 @@ static inline nnacl_conv_rows nnacl_conv_rows_of(const nnacl_conv2d_params *p, i
 /* Bytes: the pointers, then a run of padding or the copied windows. */
 static inline size_t nnacl_conv_rows_workspace(nnacl_conv_rows rows) {
     const size_t run = (size_t)rows.run * (size_t)rows.element;
-    return NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + (rows.copied ? NNACL_CONV_ROWS : 1) * run;
+    const size_t size =
+        NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + (rows.copied ? NNACL_CONV_ROWS : 1) * run;
+    return (size + 15) / 16 * 16;
 }
 
 static inline int32_t nnacl_conv_positions(const nnacl_conv2d_params *p) {
@@ -54,6 +56,20 @@ static inline bool nnacl_conv_split_panels(const nnacl_conv2d_params *p, int32_t
     return p->groups == 1 && panels > tiles;
 }
 
+/* memcpy() without a call. */
+static inline void nnacl_conv_rows_run(char *to, const char *from, size_t size) {
+    if (size < 16) {
+        for (size_t i = 0; i < size; i++) {
+            to[i] = from[i];
+        }
+        return;
+    }
+    for (size_t i = 0; i + 16 < size; i += 16) {
+        memcpy(to + i, from + i, 16);
+    }
+    memcpy(to + size - 16, from + size - 16, 16);
+}
+
 /* Copies the window whose corner (row `iy`, column `ix` of the input, perhaps in the padding) is at `a`. Neighbours in
  * a row of the kernel that are neighbours in memory are copied at once. */
 static inline void nnacl_conv_rows_copy(const nnacl_conv2d_params *p, const char *a, int32_t iy, int32_t ix,
@@ -68,19 +84,21 @@ static inline void nnacl_conv_rows_copy(const nnacl_conv2d_params *p, const char
         if (y < 0 || y >= p->in_h) {
             memset(copy, fill, row_part);
         } else if (whole) {
-            memcpy(copy, at, row_part);
+            nnacl_conv_rows_run(copy, at, row_part);
         } else {
             for (int32_t kx = 0; kx < p->kernel_w; kx++) {
                 const int32_t x = ix + kx * p->dilation_w;
                 if (x >= 0 && x < p->in_w) {
-                    memcpy(copy + (size_t)kx * part, at + kx * p->dilation_w * column_step, part);
+                    nnacl_conv_rows_run(copy + (size_t)kx * part, at + kx * p->dilation_w * column_step, part);
                 } else {
                     memset(copy + (size_t)kx * part, fill, part);
                 }
             }
         }
     }
-    memset(copy, fill, run - row_part * (size_t)p->kernel_h);
+    for (size_t i = row_part * (size_t)p->kernel_h; i < run; i++) {
+        *copy++ = (char)fill;
+    }
 }
 
 /* Lists rows first .. first + count - 1 of one group; `image` is the input at the first channel of the group, `fill`
@@ -93,10 +111,15 @@ static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv
     const size_t run = (size_t)rows.run * (size_t)rows.element;
     int32_t column = first % p->out_w, line = first / p->out_w % p->out_h;
     const char *start = image + (ptrdiff_t)(first / p->out_w / p->out_h) * p->in_h * row_step;
-    memset(space, fill, run);
+    if (!rows.copied) {
+        memset(space, fill, run);
+    }
+    const bool whole = rows.taps == 1 && !rows.copied && p->pad_top + p->pad_left + p->pad_bottom + p->pad_right == 0;
     for (int32_t r = 0; r < count; r++) {
         const int32_t iy = line * p->stride_h - p->pad_top, ix = column * p->stride_w - p->pad_left;
-        if (rows.copied) {
+        if (whole) {
+            *list++ = start + iy * row_step + ix * column_step;
+        } else if (rows.copied) {
             char *copy = space + (size_t)r * run;
             *list++ = copy;
             nnacl_conv_rows_copy(p, start + iy * row_step + ix * column_step, iy, ix, rows, fill, copy);
