@@ -171,6 +171,8 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
     "ArgMaxOptions": _scalars(1),
     "ArgMinOptions": _scalars(1),
     "OneHotOptions": _scalars(4),
+    "ReverseSequenceOptions": _scalars(4, 4),
+    "Conv3DOptions": _scalars(1, 4, 4, 4, 1, 4, 4, 4),
     "CumsumOptions": _scalars(1, 1),
     "LocalResponseNormalizationOptions": _scalars(4, 4, 4, 4),
     "UnidirectionalSequenceLSTMOptions": _scalars(1, 4, 4, 1, 1, 1),

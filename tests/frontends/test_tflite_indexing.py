@@ -1,0 +1,113 @@
+"""TFLite's operators that index, order and select, and those over volumes, against LiteRT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from litert_rung import compare
+from tflite_builder import TfliteBuilder
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+def held(b: TfliteBuilder, folder: Path, arrays: list[np.ndarray] | None = None, **options: Any) -> None:
+    compare(b.build(), folder, np.random.default_rng(4), arrays=arrays, **options)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "int32", "int64"])
+def test_top_k(dtype: str, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    quant = {"scale": 0.5, "zero_point": 3} if dtype in ("int8", "uint8") else {}
+    x, k = b.input((3, 2, 11), dtype, **quant), b.constant(np.array(4, np.int32))
+    b.operator("TOPK_V2", [x, k], [b.output((3, 2, 4), dtype, **quant), b.output((3, 2, 4), "int32")], "TopKV2Options")
+    held(b, tmp_path, kinds=range(3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int32", "int64"])
+def test_scatter_nd(dtype: str, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    indices, updates = b.constant(np.array([[4], [1], [4]], np.int32)), b.input((3, 2), dtype)
+    b.operator("SCATTER_ND", [indices, updates, b.constant(ints(6, 2))], [b.output((6, 2), dtype)], "ScatterNdOptions")
+    held(b, tmp_path)
+
+
+@pytest.mark.parametrize(("batch", "time"), [(0, 1), (2, 0)])
+def test_reverse_sequence(batch: int, time: int, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    shape = (3, 4, 3)
+    lengths = b.constant(np.array([2, 3, 1], np.int64))
+    options = {"BatchDim": batch, "SeqDim": time}
+    b.operator("REVERSE_SEQUENCE", [b.input(shape), lengths], [b.output(shape)], "ReverseSequenceOptions", **options)
+    held(b, tmp_path)
+
+
+def test_gather_nd_of_bytes(tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    quant = {"scale": 0.25, "zero_point": -7}
+    x, pairs = b.input((3, 4, 5), "int8", **quant), b.constant(np.array([[2, 1], [0, 3]], np.int32))
+    b.operator("GATHER_ND", [x, pairs], [b.output((2, 5), "int8", **quant)], "GatherNdOptions")
+    held(b, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int32"])
+def test_where(dtype: str, tmp_path: Path) -> None:
+    """The number of rows is known only once the condition is."""
+    b = TfliteBuilder()
+    b.operator("WHERE", [b.input((3, 4), dtype)], [b.output((0, 2), "int64")], "WhereOptions")
+    held(b, tmp_path, [(np.arange(12).reshape(3, 4) % 3 == 1).astype(dtype)])
+
+
+def test_unique(tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    x = b.input((7,), "int32")
+    b.operator("UNIQUE", [x], [b.output((0,), "int32"), b.output((7,), "int32")], "UniqueOptions", IdxOutType=2)
+    held(b, tmp_path, [ints(4, 2, 4, 1, 2, 2, 9)])
+
+
+@pytest.mark.parametrize("most", [3, 20])
+@pytest.mark.parametrize("version", [4, 5])
+def test_non_max_suppression(version: int, most: int, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    rng = np.random.default_rng(2)
+    corners = rng.uniform(0, 4, (12, 2))
+    boxes = np.concatenate([corners, corners + rng.uniform(1, 3, (12, 2))], axis=1).astype(np.float32)
+    scores = rng.permutation(12).astype(np.float32) / 12
+    numbers = [np.array(0.4, np.float32), np.array(0.3, np.float32), np.array(0.0, np.float32)]
+    operands = [b.input((12, 4)), b.input((12,)), b.constant(np.array(most, np.int32))]
+    operands += [b.constant(number) for number in numbers[: version - 2]]
+    outputs = [b.output((most,), "int32"), b.output((), "int32")]
+    if version == 5:
+        outputs.insert(1, b.output((most,)))
+    b.operator(f"NON_MAX_SUPPRESSION_V{version}", operands, outputs, f"NonMaxSuppressionV{version}Options")
+    held(b, tmp_path, [boxes, scores])
+
+
+@pytest.mark.parametrize(("padding", "stride", "dilation"), [(0, 1, 1), (0, 2, 1), (1, 1, 2)])
+def test_conv_3d(padding: int, stride: int, dilation: int, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    rng = np.random.default_rng(1)
+    filters = b.constant(rng.standard_normal((2, 3, 2, 3, 4)).astype(np.float32))
+    bias = b.constant(rng.standard_normal(4).astype(np.float32))
+    sizes, kernel = (5, 6, 7), (2, 3, 2)
+    spans = [(k - 1) * dilation + 1 for k in kernel]
+    out = [-(-size // stride) if padding == 0 else (size - span) // stride + 1 for size, span in zip(sizes, spans)]  # noqa: B905
+    options = {f"Stride{axis}": stride for axis in "DHW"} | {f"Dilation{axis}Factor": dilation for axis in "DHW"}
+    inputs, outputs = [b.input((2, *sizes, 3)), filters, bias], [b.output((2, *out, 4))]
+    b.operator("CONV_3D", inputs, outputs, "Conv3DOptions", Padding=padding, FusedActivationFunction=1, **options)
+    held(b, tmp_path)
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_conv_3d_transpose(padding: int, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    filters = b.constant(np.random.default_rng(1).standard_normal((2, 3, 2, 4, 3)).astype(np.float32))
+    size = (6, 8, 10) if padding == 0 else (6, 9, 10)
+    options = {f"Stride{axis}": 2 for axis in "DHW"} | {f"Dilation{axis}Factor": 1 for axis in "DHW"}
+    inputs = [b.constant(ints(1, *size, 4)), filters, b.input((1, 3, 4, 5, 3))]
+    b.operator("CONV_3D_TRANSPOSE", inputs, [b.output((1, *size, 4))], "Conv3DOptions", Padding=padding, **options)
+    held(b, tmp_path)
