@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_s8_dsp.h"
 
+#include "common/assembly_dsp.h"
+
 _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code below loads the fields in this order");
 
 /* clang-format off */
-#define FUNCTION(name)                                                                                                 \
-    ".syntax unified\n.thumb\n.section .text." name ",\"ax\",%progbits\n.balign 4\n"                                  \
-    ".global " name "\n.type " name ", %function\n.thumb_func\n" name ":\n"
-#define END(name) ".size " name ", . - " name "\n.text\n"
-
 /* One unit of two channels and four positions: 13 instructions of 4 bytes, 16 multiply-accumulates.
  * r0 panel, r1 weights, r4-r7 the sums of a, r8-r11 those of b. */
 #define UNIT4                                                                                                          \
@@ -60,7 +57,7 @@ _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code be
 /* The loop over the units is unrolled eight times and entered in the middle, so that it ends with the last unit.
  * On the stack: 0 panel, 4 its end, 8 where the loop is entered, 12 what follows it, 16 end of the weights, 20 y,
  * 24 stride, 28 stride * 3, 32 sums. */
-__asm__(FINISH4 FUNCTION("nnacl_gemm4_s8_dsp")
+__asm__(FINISH4 NNACL_FUNCTION("nnacl_gemm4_s8_dsp")
     "push   {r4-r11, lr}\n"
     "sub    sp, #36\n"
     "ldm    r0, {r1-r8}\n" /* panel, units, weights, pairs, y, stride, shift, sums */
@@ -121,7 +118,7 @@ __asm__(FINISH4 FUNCTION("nnacl_gemm4_s8_dsp")
     "add    sp, #36\n"
     "pop    {r4-r11, pc}\n"
     ".purgem finish4\n"
-    END("nnacl_gemm4_s8_dsp"));
+    NNACL_FUNCTION_END("nnacl_gemm4_s8_dsp"));
 
 #define UNIT1(w, x)                                                                                                    \
     "sxtb16 r12, " w "\n"                                                                                              \
@@ -130,7 +127,7 @@ __asm__(FINISH4 FUNCTION("nnacl_gemm4_s8_dsp")
     "smlad  r11, " x ", " w ", r11\n"
 
 /* On the stack: 0 panel, 4 units / 4, 8 units % 4, 12 pairs, 16 y, 20 shift, 24 sums. */
-__asm__(FUNCTION("nnacl_gemm1_s8_dsp")
+__asm__(NNACL_FUNCTION("nnacl_gemm1_s8_dsp")
     "push   {r4-r11, lr}\n"
     "sub    sp, #28\n"
     "ldm    r0, {r1-r8}\n" /* panel, units, weights, pairs, y, stride, shift, sums */
@@ -187,13 +184,14 @@ __asm__(FUNCTION("nnacl_gemm1_s8_dsp")
     "ldr    r0, [sp, #24]\n"
     "stm    r0, {r10, r11}\n"
     "b      7b\n"
-    END("nnacl_gemm1_s8_dsp"));
+    NNACL_FUNCTION_END("nnacl_gemm1_s8_dsp"));
 
-__asm__(FUNCTION("nnacl_widen4_s8_dsp")
-    "push   {r4-r11, lr}\n"
-    "mov    lr, r2\n"
+/* Of the last three elements the units (0, 2) and (1, -), of two (0, 1), of one (0, -). The second half
+ * of a unit with one element may be anything, for its weight is 0. */
+__asm__(NNACL_FUNCTION("nnacl_widen4_s8_dsp")
+    "push   {r2, r4-r11, lr}\n"
+    "lsrs   lr, r2, #2\n"
     "ldm    r1, {r1-r3, r12}\n"
-    "cmp    lr, #0\n"
     "beq    2f\n"
     "1:\n"
     "ldr    r8, [r1], #4\n"
@@ -212,19 +210,69 @@ __asm__(FUNCTION("nnacl_widen4_s8_dsp")
     "subs   lr, #1\n"
     "bne    1b\n"
     "2:\n"
+    "ldr    lr, [sp], #4\n"
+    "ands   lr, lr, #3\n"
+    "beq    5f\n"
+    "ldrsb  r4, [r1]\n"
+    "ldrsb  r5, [r2]\n"
+    "ldrsb  r6, [r3]\n"
+    "ldrsb  r7, [r12]\n"
+    "cmp    lr, #2\n"
+    "bcc    3f\n"
+    "ldrsb  r8, [r1, #1]\n"
+    "ldrsb  r9, [r2, #1]\n"
+    "ldrsb  r10, [r3, #1]\n"
+    "ldrsb  r11, [r12, #1]\n"
+    "beq    4f\n"
+    "ldrsb  r1, [r1, #2]\n"
+    "ldrsb  r2, [r2, #2]\n"
+    "ldrsb  r3, [r3, #2]\n"
+    "ldrsb  r12, [r12, #2]\n"
+    "pkhbt  r4, r4, r1, lsl #16\n"
+    "pkhbt  r5, r5, r2, lsl #16\n"
+    "pkhbt  r6, r6, r3, lsl #16\n"
+    "pkhbt  r7, r7, r12, lsl #16\n"
+    "stm    r0!, {r4-r11}\n"
     "pop    {r4-r11, pc}\n"
-    END("nnacl_widen4_s8_dsp"));
+    "4:\n"
+    "pkhbt  r4, r4, r8, lsl #16\n"
+    "pkhbt  r5, r5, r9, lsl #16\n"
+    "pkhbt  r6, r6, r10, lsl #16\n"
+    "pkhbt  r7, r7, r11, lsl #16\n"
+    "3:\n"
+    "stm    r0!, {r4-r7}\n"
+    "5:\n"
+    "pop    {r4-r11, pc}\n"
+    NNACL_FUNCTION_END("nnacl_widen4_s8_dsp"));
 
-__asm__(FUNCTION("nnacl_widen1_s8_dsp")
-    "cbz    r2, 2f\n"
+__asm__(NNACL_FUNCTION("nnacl_widen1_s8_dsp")
+    "push   {r4, lr}\n"
+    "lsrs   r4, r2, #2\n"
+    "beq    2f\n"
     "1:\n"
     "ldr    r3, [r1], #4\n"
     "sxtb16 r12, r3\n"
     "sxtb16 r3, r3, ror #8\n"
     "strd   r12, r3, [r0], #8\n"
-    "subs   r2, #1\n"
+    "subs   r4, #1\n"
     "bne    1b\n"
     "2:\n"
-    "bx     lr\n"
-    END("nnacl_widen1_s8_dsp"));
+    "ands   r2, r2, #3\n"
+    "beq    5f\n"
+    "ldrsb  r3, [r1]\n"
+    "cmp    r2, #2\n"
+    "bcc    3f\n"
+    "ldrsb  r4, [r1, #1]\n"
+    "beq    4f\n"
+    "ldrsb  r12, [r1, #2]\n"
+    "pkhbt  r3, r3, r12, lsl #16\n"
+    "strd   r3, r4, [r0], #8\n"
+    "pop    {r4, pc}\n"
+    "4:\n"
+    "pkhbt  r3, r3, r4, lsl #16\n"
+    "3:\n"
+    "str    r3, [r0], #4\n"
+    "5:\n"
+    "pop    {r4, pc}\n"
+    NNACL_FUNCTION_END("nnacl_widen1_s8_dsp"));
 /* clang-format on */

@@ -35,9 +35,9 @@ const void *nnacl_gemm4_s8_dsp(const nnacl_gemm_dsp *gemm);
 /* One position. */
 const void *nnacl_gemm1_s8_dsp(const nnacl_gemm_dsp *gemm);
 
-/* Makes units of rows of bytes, four at a time: the words (x0, x2) and (x1, x3). Panels of four positions and of one;
- * `groups` may be 0. */
-void nnacl_widen4_s8_dsp(uint32_t *panel, const int8_t *const x[4], int32_t groups);
-void nnacl_widen1_s8_dsp(uint32_t *panel, const int8_t *x, int32_t groups);
+/* Makes the units of a run of `length` bytes (runs.h), in panels of four positions and of one. Returns where the panel
+ * goes on. */
+uint32_t *nnacl_widen4_s8_dsp(uint32_t *panel, const int8_t *const x[4], int32_t length);
+uint32_t *nnacl_widen1_s8_dsp(uint32_t *panel, const int8_t *x, int32_t length);
 
 #endif

@@ -53,6 +53,9 @@ bool nnacl_conv2d_accepts_panels(const void *params);
 bool nnacl_conv2d_accepts_centred(const void *params);
 /* For the kernels of the DSP extension: one group, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
+/* For the kernel of depthwise_conv2d for the DSP extension: 3 x 3 taps without dilation and a stride of at most 2 along
+ * one axis, or at least four channels with one output channel for each; no zero points of the weights. */
+bool nnacl_depthwise_accepts_dsp(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.
  */
 bool nnacl_depthwise_accepts_plain(const void *params);

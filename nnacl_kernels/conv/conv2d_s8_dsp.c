@@ -13,84 +13,107 @@ NNACL_DECLARE(nnacl_conv2d_s8_dsp);
 /* Positions that are computed together. */
 #define BLOCK 4
 
-/* The window of an output position: its first row and column in the input, which may lie in the padding. */
+/* An output position and its window. */
 typedef struct window {
     const int8_t *image;
-    int32_t y, x;
-    bool inside;
+    const int8_t *corner; /* the first tap; outside of the image when that is in the padding */
+    int32_t row, column;  /* of the output, in the image */
+    int32_t y, x;         /* of the first tap */
 } window;
 
-static window window_at(const nnacl_conv2d_params *p, const int8_t *x, int32_t position) {
-    const int32_t row = position / p->out_w, column = position - row * p->out_w, image = row / p->out_h;
-    window w;
-    w.image = x + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c;
-    w.y = (row - image * p->out_h) * p->stride_h - p->pad_top;
-    w.x = column * p->stride_w - p->pad_left;
-    w.inside = w.y >= 0 && w.x >= 0 && w.y + (p->kernel_h - 1) * p->dilation_h < p->in_h &&
-               w.x + (p->kernel_w - 1) * p->dilation_w < p->in_w;
+static window first_window(const nnacl_conv2d_params *p, const int8_t *x, int32_t row) {
+    const int32_t image = row / p->out_h;
+    window w = {.image = x + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c, .row = row - image * p->out_h};
+    w.y = w.row * p->stride_h - p->pad_top;
+    w.x = -p->pad_left;
+    w.corner = w.image + ((ptrdiff_t)w.y * p->in_w + w.x) * p->in_c;
     return w;
 }
 
-/* Where run `run` of a window lies: in the input, or, when part of it is in the padding, in `edge`, where it is
- * written. */
-static const int8_t *find_run(const nnacl_conv2d_params *p, const window *w, int32_t run, int8_t *edge) {
+static void move_on(const nnacl_conv2d_params *p, window *w) {
+    w->x += p->stride_w;
+    w->corner += p->stride_w * p->in_c;
+    if (++w->column < p->out_w) {
+        return;
+    }
+    w->column = 0;
+    w->x = -p->pad_left;
+    w->y += p->stride_h;
+    if (++w->row == p->out_h) {
+        w->row = 0;
+        w->y = -p->pad_top;
+        w->image += (ptrdiff_t)p->in_h * p->in_w * p->in_c;
+    }
+    w->corner = w->image + ((ptrdiff_t)w->y * p->in_w + w->x) * p->in_c;
+}
+
+/* Taps along an axis from `position` lie wholly in the input. */
+static inline bool fits(int32_t position, int32_t kernel, int32_t dilation, int32_t in) {
+    return position >= 0 && position + (kernel - 1) * dilation < in;
+}
+
+/* Where run `run` of a window is. What lies in the padding is in `zeros`, and a run that is only partly in the input is
+ * copied to `edge`. */
+static const int8_t *find_run(const nnacl_conv2d_params *p, const window *w, int32_t run, const int8_t *zeros,
+                              int8_t *edge) {
     const bool whole_row = p->dilation_w == 1;
-    const int32_t ky = whole_row ? run : run / p->kernel_w, kx = whole_row ? 0 : run % p->kernel_w;
+    const int32_t ky = whole_row ? run : run / p->kernel_w, kx = whole_row ? 0 : run - ky * p->kernel_w;
     const int32_t taps = whole_row ? p->kernel_w : 1;
     const int32_t y = w->y + ky * p->dilation_h, x = w->x + kx * p->dilation_w;
+    const int32_t before = x < 0 ? -x : 0, room = p->in_w - x, end = room < taps ? room : taps;
     const int8_t *source = w->image + ((ptrdiff_t)y * p->in_w + x) * p->in_c;
-    if (w->inside) {
+    if (y < 0 || y >= p->in_h || before >= end) {
+        return zeros;
+    }
+    if (before == 0 && end == taps) {
         return source;
     }
-    const bool in_row = y >= 0 && y < p->in_h;
-    const int32_t before = x < 0 ? (-x < taps ? -x : taps) : 0;
-    const int32_t room = p->in_w - x, end = !in_row || room < before ? before : room < taps ? room : taps;
     memset(edge, p->x_zero, (size_t)(taps * p->in_c));
-    if (in_row && end > before) {
-        memcpy(edge + before * p->in_c, source + before * p->in_c, (size_t)((end - before) * p->in_c));
-    }
+    memcpy(edge + before * p->in_c, source + before * p->in_c, (size_t)((end - before) * p->in_c));
     return edge;
 }
 
-/* A unit of two elements. */
-static inline uint32_t unit_of(int32_t first, int32_t second) {
-    return (uint32_t)(uint16_t)first | (uint32_t)second << 16;
-}
-
-/* The units of the last one, two or three elements of a run. The units of a panel of `width` positions lie side by
- * side. */
-static inline void widen_rest(uint32_t *panel, const int8_t *x, int32_t rest, int32_t width) {
-    if (rest == 3) {
-        panel[0] = unit_of(x[0], x[2]);
-        panel[width] = unit_of(x[1], 0);
-    } else {
-        panel[0] = unit_of(x[0], rest == 2 ? x[1] : 0);
+/* The runs of `count` (BLOCK or 1) positions, and the window moved on behind them. `edges` has room for BLOCK + 1 runs;
+ * the first is zero points. */
+static void fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, window *next, int32_t count, uint32_t *panel,
+                       int8_t *edges) {
+    const int8_t *source[BLOCK];
+    const int32_t step = p->stride_w * p->in_c;
+    if (next->column + count <= p->out_w && fits(next->y, p->kernel_h, p->dilation_h, p->in_h) && next->x >= 0 &&
+        fits(next->x + (count - 1) * p->stride_w, p->kernel_w, p->dilation_w, p->in_w)) {
+        const ptrdiff_t row_step = (ptrdiff_t)p->dilation_h * p->in_w * p->in_c, tap_step = p->dilation_w * p->in_c;
+        const int32_t taps = p->dilation_w == 1 ? 1 : p->kernel_w; /* runs of a kernel row */
+        const int8_t *corner = next->corner;
+        for (int32_t run = 0, tap = 0; run < runs.count; run++) {
+            for (int32_t i = 0; i < count; i++) {
+                source[i] = corner + i * step;
+            }
+            panel = count == BLOCK ? nnacl_widen4_s8_dsp(panel, source, runs.length)
+                                   : nnacl_widen1_s8_dsp(panel, corner, runs.length);
+            corner += tap_step;
+            if (++tap == taps) {
+                tap = 0;
+                corner += row_step - taps * tap_step;
+            }
+        }
+        next->column += count - 1;
+        next->x += (count - 1) * p->stride_w;
+        next->corner += (count - 1) * step;
+        move_on(p, next);
+        return;
     }
-}
-
-static void fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, const int8_t *x, int32_t position, int32_t count,
-                       uint32_t *panel, int8_t *edges) {
     window windows[BLOCK];
-    const int32_t edge_size = (runs.length + 3) / 4 * 4, groups = runs.length / 4, rest = runs.length % 4;
-    const int32_t rest_units = (rest + 1) / 2;
     for (int32_t i = 0; i < count; i++) {
-        windows[i] = window_at(p, x, position + i);
+        windows[i] = *next;
+        move_on(p, next);
     }
+    const int32_t edge_size = (runs.length + 3) / 4 * 4;
     for (int32_t run = 0; run < runs.count; run++) {
-        const int8_t *source[BLOCK];
         for (int32_t i = 0; i < count; i++) {
-            source[i] = find_run(p, &windows[i], run, edges + i * edge_size);
+            source[i] = find_run(p, &windows[i], run, edges, edges + (i + 1) * edge_size);
         }
-        if (count == BLOCK) {
-            nnacl_widen4_s8_dsp(panel, source, groups);
-        } else {
-            nnacl_widen1_s8_dsp(panel, source[0], groups);
-        }
-        panel += groups * 2 * count;
-        for (int32_t i = 0; i < count && rest; i++) {
-            widen_rest(panel + i, source[i] + groups * 4, rest, count);
-        }
-        panel += rest_units * count;
+        panel = count == BLOCK ? nnacl_widen4_s8_dsp(panel, source, runs.length)
+                               : nnacl_widen1_s8_dsp(panel, source[0], runs.length);
     }
 }
 
@@ -104,6 +127,7 @@ static void run_lines(const nnacl_conv2d_params *p, nnacl_gemm_dsp *gemm, int32_
         gemm->pairs = 1;
         gemm->y = y + p->out_c - 2;
         multiply(gemm);
+        gemm->y = y;
     }
     nnacl_clamp_bytes_dsp(y, count * p->out_c, p->q_min, p->q_max);
 }
@@ -134,18 +158,21 @@ void nnacl_conv2d_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *c
     nnacl_gemm_dsp gemm = {
         .panel = panel, .units = nnacl_runs_units(runs), .stride = p->out_c, .shift = weights[0], .sums = sums};
 
+    int8_t *edges = (int8_t *)(panel + gemm.units * BLOCK);
+    memset(edges, p->x_zero, (size_t)runs.length);
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
-    const int32_t end = rows.end * p->out_w;
-    for (int32_t position = rows.begin * p->out_w; position < end;) {
-        const int32_t count = end - position >= BLOCK ? BLOCK : 1;
-        fill_panel(p, runs, in[0], position, count, panel, (int8_t *)(panel + gemm.units * BLOCK));
+    window next = first_window(p, in[0], rows.begin);
+    gemm.y = (int8_t *)out[0] + (ptrdiff_t)rows.begin * p->out_w * p->out_c;
+    for (int32_t left = (rows.end - rows.begin) * p->out_w; left > 0;) {
+        const int32_t count = left >= BLOCK ? BLOCK : 1;
+        fill_panel(p, runs, &next, count, panel, edges);
         gemm.weights = weights + 1;
-        gemm.y = (int8_t *)out[0] + (ptrdiff_t)position * p->out_c;
         if (gemm.shift) {
             run_lines(p, &gemm, count);
         } else {
             run_exact(p, &gemm, count);
         }
-        position += count;
+        gemm.y += count * p->out_c;
+        left -= count;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "common/gemm_pack.h"
 #include "conv/conv_runs.h"
+#include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
 
 bool nnacl_conv2d_accepts_dsp(const void *params) {
@@ -10,10 +11,10 @@ bool nnacl_conv2d_accepts_dsp(const void *params) {
     return p->groups == 1 && p->w_zero == 0 && p->has_w_zeros == 0 && p->out_c >= 2;
 }
 
-/* A panel of four positions, and for each a run whose ends are in the padding. */
+/* A panel of four positions, a run of zero points, and for each position a run that is partly in the padding. */
 size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p) {
     const nnacl_runs runs = nnacl_conv2d_runs(p);
-    return (size_t)nnacl_runs_units(runs) * 16 + ((size_t)runs.length + 3) / 4 * 16;
+    return (size_t)nnacl_runs_units(runs) * 16 + ((size_t)runs.length + 3) / 4 * 20;
 }
 
 size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index) {
@@ -35,4 +36,87 @@ void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[],
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
     nnacl_gemm_pack(&layer, nnacl_conv2d_runs(p), packed);
+}
+
+bool nnacl_depthwise_accepts_dsp(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    const bool plain = p->out_c == p->in_c && p->in_c >= 4;
+    return p->w_zero == 0 && p->has_w_zeros == 0 && (plain || nnacl_depthwise_axes_of(p).possible);
+}
+
+/* With 3 x 3 taps weights and rings of some channels; else a table of taps, and a pixel of zero points. */
+size_t nnacl_depthwise_dsp_workspace(const nnacl_conv2d_params *p) {
+    const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
+    if (!axes.possible) {
+        return (size_t)(p->kernel_h * p->kernel_w) * sizeof(uint32_t) + (size_t)p->in_c;
+    }
+    const size_t weights = (size_t)(p->out_c / p->in_c) * NNACL_SWEEP_WEIGHTS;
+    const size_t plane = NNACL_RING_ROWS * (size_t)nnacl_sweep_pairs(&axes.sweep, axes.sweep.out);
+    return NNACL_SWEEP_CHANNELS * (weights + plane) * sizeof(uint32_t);
+}
+
+/* The shift of the lines, and then: with 3 x 3 taps for each output channel start, multiplier and offset, and for each
+ * the taps, along the ring and then along the sweep; else groups as common/dot_s8_dsp.h wants them. */
+size_t nnacl_depthwise_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index) {
+    const size_t taps = (size_t)p->kernel_h * (size_t)p->kernel_w;
+    if (index != 1) {
+        return NNACL_PACKED_ELSEWHERE;
+    }
+    return nnacl_depthwise_axes_of(p).possible ? (4 + (size_t)p->out_c * (12 + taps) + 3) / 4 * 4
+                                               : 4 + (size_t)nnacl_channel_groups(p->out_c) * (48 + 4 * taps);
+}
+
+static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped, char *to) {
+    for (int32_t channel = 0; channel < layer->channels; channel++) {
+        nnacl_line line;
+        nnacl_line_of_channel(layer, channel, shift, &line);
+        to = nnacl_put_s32(nnacl_put_s32(nnacl_put_s32(to, line.start), line.multiplier), line.offset);
+    }
+    for (int32_t channel = 0; channel < layer->channels; channel++) {
+        for (int32_t i = 0; i < 9; i++) {
+            const int32_t tap = swapped ? i % 3 * 3 + i / 3 : i;
+            *to++ = (char)layer->weights[(ptrdiff_t)tap * layer->channels + channel];
+        }
+    }
+}
+
+static void pack_taps(const nnacl_line_layer *layer, int32_t shift, char *to) {
+    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels); group++) {
+        const int32_t first = nnacl_group_channel(layer->channels, group);
+        nnacl_line lines[4];
+        for (int32_t i = 0; i < 4; i++) {
+            nnacl_line_of_channel(layer, first + i, shift, &lines[i]);
+            to = nnacl_put_s32(to, lines[i].start);
+        }
+        for (int32_t tap = 0; tap < layer->depth; tap++, to += 4) {
+            memcpy(to, layer->weights + (ptrdiff_t)tap * layer->channels + first, 4);
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
+        }
+    }
+}
+
+void nnacl_depthwise_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+    const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
+    const nnacl_line_layer layer = {.weights = in[1],
+                                    .channel_step = 1,
+                                    .element_step = p->out_c,
+                                    .depth = p->kernel_h * p->kernel_w,
+                                    .channels = p->out_c,
+                                    .bias = p->has_bias ? in[2] : NULL,
+                                    .requant = in[3],
+                                    .rounding = p->rounding,
+                                    .x_zero = p->x_zero,
+                                    .y_zero = p->y_zero,
+                                    .q_min = p->q_min,
+                                    .q_max = p->q_max};
+    const int32_t shift = nnacl_line_shift(&layer);
+    memset(packed, 0, nnacl_depthwise_dsp_packed_size(p, 1));
+    char *to = nnacl_put_s32(packed, shift);
+    if (axes.possible) {
+        pack_3x3(&layer, shift, axes.swapped, to);
+    } else {
+        pack_taps(&layer, shift, to);
+    }
 }

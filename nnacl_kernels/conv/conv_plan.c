@@ -236,9 +236,16 @@ bool nnacl_depthwise_accepts_plain(const void *params) {
     return p->has_w_zeros == 0 && p->out_c == p->in_c;
 }
 
+static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_DSP ? nnacl_depthwise_dsp_workspace(params) : 0;
+}
+
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
 static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        return index > 0 ? nnacl_depthwise_dsp_packed_size(p, index) : 0;
+    }
     const bool is_packed = kernel->isa == NNACL_ISA_AVX512 && kernel->dtype == NNACL_S8 && index == 1;
     return is_packed ? nnacl_panels_pair_size(p->out_c, p->kernel_h, p->kernel_w) : 0;
 }
@@ -246,7 +253,10 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
 static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                            void *packed) {
     const nnacl_conv2d_params *p = params;
-    (void)kernel;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        nnacl_depthwise_dsp_pack(p, in, packed);
+        return;
+    }
     nnacl_pack_panels_pair(in[index], p->out_c, p->kernel_h, p->kernel_w, p->x_zero, p->w_zero, packed);
 }
 
@@ -287,6 +297,7 @@ const nnacl_op nnacl_depthwise_conv2d_op = {
     .params_size = sizeof(nnacl_conv2d_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = depthwise_resize,
+    .workspace = depthwise_workspace,
     .packed_size = depthwise_packed_size,
     .pack = depthwise_pack,
     .parts = conv_parts,

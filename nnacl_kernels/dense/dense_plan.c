@@ -4,6 +4,7 @@
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "dense/dense.h"
+#include "dense/dense_pack.h"
 #include "nnacl_kernels.h"
 
 static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
@@ -59,6 +60,9 @@ static bool has_panels(const nnacl_kernel *kernel) {
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        return index > 0 ? nnacl_dense_dsp_packed_size(p, index) : 0;
+    }
     if (!has_panels(kernel) || index != 1) {
         return 0;
     }
@@ -69,6 +73,10 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        nnacl_dense_dsp_pack(p, in, packed);
+        return;
+    }
     if (kernel->dtype == NNACL_F32) {
         nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
     } else {

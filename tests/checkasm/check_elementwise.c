@@ -65,6 +65,12 @@ static void draw_binary(check_case *c) {
     check_multiplier(c, check_int(c, -6, 0), &p->a_mult, &p->a_shift);
     check_multiplier(c, check_int(c, -6, 0), &p->b_mult, &p->b_shift);
     check_multiplier(c, is_product ? -6 : -p->left_shift, &p->y_mult, &p->y_shift);
+    const int32_t lowest = p->a_shift < p->b_shift ? p->a_shift : p->b_shift;
+    if (check_chance(c, 50) && lowest < 0 && p->left_shift + lowest >= 0) { /* as the converter does it */
+        p->left_shift += lowest;
+        p->a_shift -= lowest;
+        p->b_shift -= lowest;
+    }
     p->a_scale = check_power(c, check_int(c, -8, 0));
     p->b_scale = check_power(c, check_int(c, -8, 0));
     p->y_scale = is_product ? p->a_scale * p->b_scale * 100.0f : p->a_scale + p->b_scale;

@@ -1,0 +1,11 @@
+/* Functions written wholly in assembly, at file scope. */
+#ifndef NNACL_ASSEMBLY_DSP_H
+#define NNACL_ASSEMBLY_DSP_H
+
+/* A function in a section of its own: __asm__(NNACL_FUNCTION("f") "bx lr\n" NNACL_FUNCTION_END("f")); */
+#define NNACL_FUNCTION(name)                                                                                           \
+    ".syntax unified\n.thumb\n.section .text." name ",\"ax\",%progbits\n.balign 4\n.global " name "\n.type " name      \
+    ", %function\n.thumb_func\n" name ":\n"
+#define NNACL_FUNCTION_END(name) ".size " name ", . - " name "\n.text\n"
+
+#endif

@@ -1,0 +1,69 @@
+/* How the kernel of depthwise_conv2d for the DSP extension walks over an image when there are 3 x 3 taps: along one
+ * axis, four outputs at a time (the sweep), with the three rows of the other axis that a window needs in a ring. Either
+ * axis can be the one or the other. All other kernels are computed output by output. */
+#ifndef NNACL_DEPTHWISE_AXES_H
+#define NNACL_DEPTHWISE_AXES_H
+
+#include "conv/conv.h"
+
+/* Outputs along the sweep that are computed together, and channels whose rows are in the ring together. */
+#define NNACL_SWEEP_BLOCK 4
+#define NNACL_SWEEP_CHANNELS 4
+#define NNACL_RING_ROWS 3
+
+/* Words of weights of an output channel: (w0, w1) and (w1, w2) for each row, the first two rows again behind the last,
+ * since the ring may begin with any. */
+#define NNACL_SWEEP_WEIGHTS 10
+
+typedef struct nnacl_axis {
+    int32_t in, out, stride, pad;
+} nnacl_axis;
+
+typedef struct nnacl_depthwise_axes {
+    nnacl_axis sweep, ring;
+    bool swapped; /* the sweep goes along the height */
+    bool possible;
+} nnacl_depthwise_axes;
+
+static inline int32_t nnacl_sweep_blocks(int32_t outputs) {
+    return (outputs + NNACL_SWEEP_BLOCK - 1) / NNACL_SWEEP_BLOCK;
+}
+
+/* Words of a row in the ring, each with two neighbours along the sweep, for a number of outputs. */
+static inline int32_t nnacl_sweep_pairs(const nnacl_axis *sweep, int32_t outputs) {
+    return (sweep->stride == 1 ? 2 : 4) * nnacl_sweep_blocks(outputs) + 1;
+}
+
+/* About how many instructions a channel takes. */
+static inline int64_t nnacl_sweep_cost(const nnacl_axis *sweep, const nnacl_axis *ring) {
+    const int64_t rows = (int64_t)(ring->out - 1) * ring->stride + NNACL_RING_ROWS;
+    return ring->out * ((int64_t)nnacl_sweep_blocks(sweep->out) * 52 + 28) +
+           rows * ((int64_t)nnacl_sweep_pairs(sweep, sweep->out) * 5 + 30);
+}
+
+static inline nnacl_depthwise_axes nnacl_depthwise_axes_of(const nnacl_conv2d_params *p) {
+    const nnacl_axis high = {p->in_h, p->out_h, p->stride_h, p->pad_top};
+    const nnacl_axis wide = {p->in_w, p->out_w, p->stride_w, p->pad_left};
+    const bool can_wide = wide.stride <= 2, can_high = high.stride <= 2;
+    const bool swapped = can_high && (!can_wide || nnacl_sweep_cost(&high, &wide) < nnacl_sweep_cost(&wide, &high));
+    const nnacl_depthwise_axes axes = {
+        .sweep = swapped ? high : wide,
+        .ring = swapped ? wide : high,
+        .swapped = swapped,
+        .possible =
+            p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 && (can_wide || can_high),
+    };
+    return axes;
+}
+
+/* Groups of four channels for the kernels that compute output by output; the last one overlaps the one before it when
+ * the channels are no multiple of four. */
+static inline int32_t nnacl_channel_groups(int32_t channels) {
+    return (channels + 3) / 4;
+}
+
+static inline int32_t nnacl_group_channel(int32_t channels, int32_t group) {
+    return group * 4 + 4 <= channels ? group * 4 : channels - 4;
+}
+
+#endif

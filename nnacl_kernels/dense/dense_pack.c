@@ -1,0 +1,48 @@
+#include "dense/dense_pack.h"
+
+#include "common/gemm_pack.h"
+#include "nnacl_kernels.h"
+
+/* The shift of the lines, and then groups of four units as common/dot_s8_dsp.h wants them; missing units and a depth
+ * that is no multiple of four are filled up with zeros. */
+size_t nnacl_dense_dsp_packed_size(const nnacl_dense_params *p, int32_t index) {
+    const size_t groups = ((size_t)p->units + 3) / 4, quads = ((size_t)p->depth + 3) / 4;
+    return index == 1 ? 4 + groups * (48 + quads * 16) : NNACL_PACKED_ELSEWHERE;
+}
+
+void nnacl_dense_dsp_pack(const nnacl_dense_params *p, const void *const in[], void *packed) {
+    const int8_t *weights = in[1];
+    const nnacl_line_layer layer = {.weights = weights,
+                                    .channel_step = p->depth,
+                                    .element_step = 1,
+                                    .depth = p->depth,
+                                    .channels = p->units,
+                                    .bias = p->has_bias ? in[2] : NULL,
+                                    .requant = in[3],
+                                    .rounding = p->rounding,
+                                    .x_zero = p->x_zero,
+                                    .y_zero = p->y_zero,
+                                    .q_min = p->q_min,
+                                    .q_max = p->q_max};
+    const int32_t shift = nnacl_line_shift(&layer);
+    char *to = nnacl_put_s32(packed, shift);
+    for (int32_t first = 0; first < p->units; first += 4) {
+        nnacl_line lines[4] = {{0, 0, 0}};
+        for (int32_t i = 0; i < 4; i++) {
+            if (first + i < p->units) {
+                nnacl_line_of_channel(&layer, first + i, shift, &lines[i]);
+            }
+            to = nnacl_put_s32(to, lines[i].start);
+        }
+        for (int32_t depth = 0; depth < p->depth; depth += 4) {
+            for (int32_t i = 0; i < 16; i++) {
+                const int32_t unit = first + i / 4, element = depth + i % 4;
+                const bool present = unit < p->units && element < p->depth;
+                *to++ = (char)(present ? weights[(ptrdiff_t)unit * p->depth + element] : 0);
+            }
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
+        }
+    }
+}
