@@ -17,7 +17,7 @@ typedef struct nnacl_conv_rows {
     int32_t element; /* bytes */
     int32_t taps;    /* pointers in a row */
     int32_t run;     /* elements at each pointer */
-    int32_t copied;  /* elements of a window that is copied (one run, rounded up to 4 bytes), or 0 */
+    int32_t copied;  /* runs are copied: 1, a window (one run, rounded up to 4 bytes); 2, kernel rows not inside */
 } nnacl_conv_rows;
 
 static inline nnacl_conv_rows nnacl_conv_rows_of(const nnacl_conv2d_params *p, int32_t element) {
@@ -25,15 +25,21 @@ static inline nnacl_conv_rows nnacl_conv_rows_of(const nnacl_conv2d_params *p, i
     if ((taps == 1 || channels >= 16) && channels * element % 4 == 0) {
         return (nnacl_conv_rows){element, taps, channels, 0};
     }
+    if (element == 4 && p->dilation_w == 1 && p->groups == 1) {
+        return (nnacl_conv_rows){element, p->kernel_h, p->kernel_w * channels, 2};
+    }
     const int32_t unit = 4 / element;
-    return (nnacl_conv_rows){element, 1, (depth + unit - 1) / unit * unit, depth};
+    return (nnacl_conv_rows){element, 1, (depth + unit - 1) / unit * unit, 1};
 }
 
 /* Bytes: the pointers, then a run of padding or the copied windows. */
 static inline size_t nnacl_conv_rows_workspace(nnacl_conv_rows rows) {
     const size_t run = (size_t)rows.run * (size_t)rows.element;
     const size_t size =
-        NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + (rows.copied ? NNACL_CONV_ROWS : 1) * run;
+        NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + (rows.copied == 1   ? NNACL_CONV_ROWS
+                                                                : rows.copied == 2 ? NNACL_CONV_ROWS * (size_t)rows.taps
+                                                                                   : 1) *
+                                                                   run;
     return (size + 15) / 16 * 16;
 }
 
@@ -70,34 +76,26 @@ static inline void nnacl_conv_rows_run(char *to, const char *from, size_t size) 
     memcpy(to + size - 16, from + size - 16, 16);
 }
 
-/* Copies the window whose corner (row `iy`, column `ix` of the input, perhaps in the padding) is at `a`. Neighbours in
- * a row of the kernel that are neighbours in memory are copied at once. */
-static inline void nnacl_conv_rows_copy(const nnacl_conv2d_params *p, const char *a, int32_t iy, int32_t ix,
-                                        nnacl_conv_rows rows, int32_t fill, char *copy) {
-    const size_t part = (size_t)(p->in_c / p->groups) * (size_t)rows.element;
-    const size_t row_part = part * (size_t)p->kernel_w, run = (size_t)rows.run * (size_t)rows.element;
-    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * rows.element, row_step = column_step * p->in_w;
-    const bool whole = p->dilation_w == 1 && p->groups == 1 && ix >= 0 && ix + p->kernel_w <= p->in_w;
-    for (int32_t ky = 0; ky < p->kernel_h; ky++, copy += row_part) {
-        const int32_t y = iy + ky * p->dilation_h;
-        const char *at = a + ky * p->dilation_h * row_step;
-        if (y < 0 || y >= p->in_h) {
-            memset(copy, fill, row_part);
-        } else if (whole) {
-            nnacl_conv_rows_run(copy, at, row_part);
-        } else {
-            for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-                const int32_t x = ix + kx * p->dilation_w;
-                if (x >= 0 && x < p->in_w) {
-                    nnacl_conv_rows_run(copy + (size_t)kx * part, at + kx * p->dilation_w * column_step, part);
-                } else {
-                    memset(copy + (size_t)kx * part, fill, part);
-                }
-            }
-        }
+/* Copies one kernel row, whose begin (row `y`, column `x` of the input, perhaps in the padding) is at `a`. Neighbours
+ * that are neighbours in memory are copied at once. */
+static inline void nnacl_conv_rows_line(const nnacl_conv2d_params *p, const char *a, int32_t y, int32_t x,
+                                        int32_t element, int32_t fill, char *copy) {
+    const size_t part = (size_t)(p->in_c / p->groups) * (size_t)element, line = part * (size_t)p->kernel_w;
+    const ptrdiff_t step = (ptrdiff_t)p->in_c * element * p->dilation_w;
+    if (y < 0 || y >= p->in_h) {
+        memset(copy, fill, line);
+        return;
     }
-    for (size_t i = row_part * (size_t)p->kernel_h; i < run; i++) {
-        *copy++ = (char)fill;
+    if (p->dilation_w == 1 && p->groups == 1 && x >= 0 && x + p->kernel_w <= p->in_w) {
+        nnacl_conv_rows_run(copy, a, line);
+        return;
+    }
+    for (int32_t kx = 0; kx < p->kernel_w; kx++, x += p->dilation_w, copy += part) {
+        if (x >= 0 && x < p->in_w) {
+            nnacl_conv_rows_run(copy, a + kx * step, part);
+        } else {
+            memset(copy, fill, part);
+        }
     }
 }
 
@@ -120,9 +118,26 @@ static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv
         if (whole) {
             *list++ = start + iy * row_step + ix * column_step;
         } else if (rows.copied) {
-            char *copy = space + (size_t)r * run;
-            *list++ = copy;
-            nnacl_conv_rows_copy(p, start + iy * row_step + ix * column_step, iy, ix, rows, fill, copy);
+            const size_t line_size = (size_t)p->kernel_w * (size_t)(p->in_c / p->groups) * (size_t)rows.element;
+            const bool inside = rows.copied == 2 && ix >= 0 && ix + p->kernel_w <= p->in_w;
+            char *copy = space + (size_t)r * (size_t)rows.taps * run;
+            if (rows.copied == 1) {
+                *list++ = copy;
+            }
+            for (int32_t ky = 0; ky < p->kernel_h; ky++, copy += line_size) {
+                const int32_t y = iy + ky * p->dilation_h;
+                const char *at = start + y * row_step + ix * column_step;
+                const bool as_it_lies = inside && y >= 0 && y < p->in_h;
+                if (rows.copied == 2) {
+                    *list++ = as_it_lies ? at : copy;
+                }
+                if (!as_it_lies) {
+                    nnacl_conv_rows_line(p, at, y, ix, rows.element, fill, copy);
+                }
+            }
+            for (const char *end = space + (size_t)(r + 1) * (size_t)rows.taps * run; copy < end; copy++) {
+                *copy = (char)fill;
+            }
         } else {
             for (int32_t ky = 0; ky < p->kernel_h; ky++) {
                 const int32_t y = iy + ky * p->dilation_h;
