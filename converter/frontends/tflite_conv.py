@@ -68,7 +68,8 @@ def check_weights(node: TfliteNode, x: Value, weights: Value) -> bool:
     require(weights.quant is not None, "int8 weights have no scale")
     if x.dtype is DType.f32:
         return True
-    require(x.dtype is DType.s8, f"{x.dtype.name} input with {weights.dtype.name} weights is not supported")
+    known = x.dtype in (DType.s8, DType.s16)
+    require(known, f"{x.dtype.name} input with {weights.dtype.name} weights is not supported")
     require(x.quant is not None and x.quant.is_per_tensor, "the input has no scale")
     quant = node.output_quant()
     require(quant is not None and quant.is_per_tensor, "the output has no scale")
@@ -171,7 +172,7 @@ def fully_connected(node: TfliteNode) -> Value:
 def _pool(node: TfliteNode, op: str) -> Value:
     options = node.options("Pool2DOptions", required=True)
     x = node.value(0)
-    require(x.dtype in (DType.f32, DType.s8), f"{x.dtype.name} is not supported")
+    require(x.dtype in (DType.f32, DType.s8, DType.s16), f"{x.dtype.name} is not supported")
     kernel = (options.FilterHeight(), options.FilterWidth())
     attrs = {
         **window_attrs(node, options, _nhwc(node), kernel, (1, 1)),

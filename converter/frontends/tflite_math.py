@@ -13,9 +13,11 @@ from microlith.dtypes import DType
 from microlith.ir import Quant, Value
 from microlith.numerics import TFLITE_DOUBLE, TFLITE_DOWN, TFLITE_UP, quantize_multiplier, requantize
 
+from . import tflite_int16 as int16
 from . import tflite_lut as lut
 from .tflite_data import part
 from .tflite_graph import NO_CLAMP, Reject, Row, TfliteNode, axis_of, fused_clamp, is_shifted, require
+from .tflite_int16 import is_int16
 
 _NARROW = (DType.s8, DType.u8, DType.s16)
 
@@ -25,9 +27,10 @@ def is_quantized(value: Value) -> bool:
     return value.quant is not None and value.dtype in _NARROW
 
 
-def _require_int8(value: Value) -> None:
-    """Reject of quantized tensors that are not int8 (or uint8, which is held as int8)."""
-    require(not is_quantized(value) or value.dtype is DType.s8, f"quantized {value.dtype.name} is not supported")
+def _require_signed(value: Value) -> None:
+    """Reject of quantized tensors that are not int8 (or uint8, which is held as int8) or int16."""
+    known = value.dtype in (DType.s8, DType.s16)
+    require(not is_quantized(value) or known, f"quantized {value.dtype.name} is not supported")
 
 
 # Functions of one tensor.
@@ -55,6 +58,8 @@ def _unary(op: str, table: Callable[[Quant, Quant], np.ndarray] | None = None) -
         x = node.value(0)
         if not is_quantized(x):
             return node.add(op, [x])
+        if is_int16(x) and node.name in int16.ROWS:
+            return int16.ROWS[node.name](node)
         if table is None:
             raise Reject(f"quantized {x.dtype.name} is not supported")
         return by_table(node, table(*_table_quants(node)))
@@ -69,6 +74,8 @@ def _float_table(name: str) -> Callable[[Quant, Quant], np.ndarray]:
 def _clamp(low: float, high: float) -> Row:
     def row(node: TfliteNode) -> Value:
         x = node.value(0)
+        if is_int16(x) and node.name in int16.ROWS:
+            return int16.ROWS[node.name](node)
         if is_quantized(x):
             return by_table(node, lut.clamp_table(low, high, *_table_quants(node)))
         if math.isinf(high):
@@ -81,6 +88,8 @@ def _clamp(low: float, high: float) -> Row:
 def leaky_relu(node: TfliteNode) -> Value:
     alpha = node.options("LeakyReluOptions", required=True).Alpha()
     x = node.value(0)
+    if is_int16(x):
+        return int16.leaky(node, alpha)
     if is_quantized(x):
         return by_table(node, lut.leaky_relu_table(alpha, *_table_quants(node)))
     return node.add("leaky_relu", [x], {"alpha": alpha})
@@ -100,10 +109,11 @@ def softmax(node: TfliteNode) -> Value:
     rank = len(x.shape)
     require(rank >= 1, "the input is a scalar")
     if is_quantized(x):
-        _require_int8(x)
+        _require_signed(x)
         y = node.output_quant()
-        fixed = y is not None and y.scale[0] == np.float32(1 / 256) and y.zero_point[0] == -128
-        require(fixed, "the output's scale is not 1/256 with the smallest zero point")
+        scale, zero = (int16.Q15, 0) if is_int16(x) else (np.float32(1 / 256), -128)
+        fixed = y is not None and y.scale[0] == scale and y.zero_point[0] == zero
+        require(fixed, f"the output's scale is not {scale} with zero point {zero}")
     return node.add("softmax", [x], {"axis": rank - 1, "beta": beta}, quant=node.output_quant())
 
 
@@ -134,7 +144,7 @@ def _arithmetic(op: str, options: str | None, *, quantized: bool = True) -> Row:
         clamp = fused_clamp(node.options(options).FusedActivationFunction()) if options else NO_CLAMP
         a, b = node.value(0), node.value(1)
         require(quantized or not is_quantized(a), f"quantized {a.dtype.name} is not supported")
-        _require_int8(a)
+        _require_signed(a)
         attrs: dict[str, Any] = dict(clamp)
         if op == "add" and a.dtype is DType.s8 and b.dtype is DType.s8 and _sum_rounds_down(node):
             attrs["rounding"] = TFLITE_DOWN
@@ -165,7 +175,7 @@ def _extreme(op: str) -> Row:
     def row(node: TfliteNode) -> Value:
         a, b = node.value(0), node.value(1)
         if is_quantized(a):
-            _require_int8(a)
+            _require_signed(a)
             require(a.quant == b.quant == node.output_quant(), "operands and output have different scales")
         return node.add(op, [a, b], quant=node.output_quant())
 
@@ -220,7 +230,7 @@ def _reduction(op: str) -> Callable[[TfliteNode], Value]:
         keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
         x = node.value(0)
         require(op != "reduce_prod" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
-        _require_int8(x)
+        _require_signed(x)
         axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
         attrs = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
         return node.add(op, [x], attrs, quant=node.output_quant())

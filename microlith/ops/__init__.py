@@ -160,6 +160,7 @@ def _load() -> None:
             control,
             conv,
             cumulative,
+            curves,
             data,
             dense,
             elementwise,

@@ -90,7 +90,7 @@ def _rescaled(value: Array, multiplier: int, shift: int, rounding: int) -> Array
 
 
 def _quantized_binary(name: str, a: Array, b: Array, attrs: Attrs) -> Array:
-    """s8 add, sub, mul or prelu."""
+    """add, sub, mul or prelu of s8 or s16."""
     left = a.astype(np.int64) - attrs["a_zero"]
     right = b.astype(np.int64) - attrs["b_zero"]
     rounding = attrs["rounding"]
@@ -141,7 +141,7 @@ def broadcast_pair(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int
     return shapes[0], shapes[1]
 
 
-def _quantized_attrs(rng: np.random.Generator, name: str) -> dict[str, Any]:
+def _quantized_attrs(rng: np.random.Generator, name: str, dtype: type) -> dict[str, Any]:
     """The attributes that materialization gives for random scales."""
     a_scale, b_scale = (float(np.float32(2.0 ** rng.uniform(-8, 1))) for _ in range(2))
     spread = a_scale * b_scale * 16.0 if name in ("mul", "prelu") else max(a_scale, b_scale)
@@ -155,11 +155,13 @@ def _quantized_attrs(rng: np.random.Generator, name: str) -> dict[str, Any]:
         factors["a"] = a_scale / y_scale
     elif name != "mul":
         twice_max = 2.0 * max(a_scale, b_scale)
-        attrs["left_shift"] = 20
-        factors = {"a": a_scale / twice_max, "b": b_scale / twice_max, "y": twice_max / ((1 << 20) * y_scale)}
+        attrs["left_shift"] = left = 20 if dtype is np.int8 else 15
+        factors = {"a": a_scale / twice_max, "b": b_scale / twice_max, "y": twice_max / ((1 << left) * y_scale)}
     for operand, factor in factors.items():
         attrs[f"{operand}_mult"], attrs[f"{operand}_shift"] = numerics.quantize_multiplier(factor)
-    return {**attrs, **sampling.integer_clamp(rng)}
+    if dtype is np.int16 and attrs["rounding"] != numerics.FLOAT_EVEN:
+        attrs |= {"a_zero": 0, "b_zero": 0}
+    return {**attrs, **sampling.integer_clamp(rng, dtype)}
 
 
 def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
@@ -167,10 +169,12 @@ def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
         a_shape, b_shape = broadcast_pair(rng)
         kind = int(rng.integers(4))
         if name in _QUANTIZED_BINARY and kind in (0, 1):
-            operands = [sampling.integers(rng, shape) for shape in (a_shape, b_shape)]
-            return Sample(operands, _quantized_attrs(rng, name))
+            narrow = np.int16 if rng.integers(3) == 0 else np.int8
+            operands = [sampling.integers(rng, shape, narrow) for shape in (a_shape, b_shape)]
+            return Sample(operands, _quantized_attrs(rng, name, narrow))
         if name in ("max", "min") and kind == 1:
-            return Sample([sampling.integers(rng, shape) for shape in (a_shape, b_shape)], {})
+            narrow = np.int16 if rng.integers(3) == 0 else np.int8
+            return Sample([sampling.integers(rng, shape, narrow) for shape in (a_shape, b_shape)], {})
         if name in _INTEGER_BINARY and kind == 2:
             dtype = (np.int32, np.int64, np.uint64)[int(rng.integers(2 if name in _SIGNED_BINARY else 3))]
             least = 0 if dtype is np.uint64 else -1000

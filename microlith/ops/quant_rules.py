@@ -16,6 +16,7 @@ import numpy as np
 from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, Value
+from .curves import softmax_curves
 from .shape_rules import fail
 
 Materialized = tuple[dict[str, Any], dict[int, np.ndarray]]
@@ -85,6 +86,8 @@ def _weighted(
     zeros = weights.quant.zero_point
     several = np.unique(zeros).size > 1
     requant = weighted_requant(x_scale, w_scales, y_scale, contract, float32_product and weights.quant.scale.size == 1)
+    if x.dtype is DType.s16:  # LiteRT has one way for these
+        tflite_rounding = numerics.TFLITE_DOUBLE
     # An importer may have set one of the rules that refine tflite-double; another contract overrides it.
     refined = node.attrs["rounding"] in (numerics.TFLITE_UP, numerics.TFLITE_UP_BY_8)
     tflite_rounding = node.attrs["rounding"] if refined else tflite_rounding
@@ -225,8 +228,10 @@ def materialize_prelu(node: Node, contract: str) -> Materialized:
 
 
 def materialize_softmax(node: Node, contract: str) -> Materialized:
-    """For softmax: the table of exponentials."""
+    """For softmax: the table of exponentials, or the curves of 16-bit numbers."""
     x_scale, _ = tensor_quant(node, node.input(0))
+    if node.input(0).dtype is DType.s16:
+        return _factor("", float(x_scale) * float(node.attrs["beta"]) / (10.0 / 65535.0)), {1: softmax_curves()}
     scale = np.float32(-x_scale) * np.float32(node.attrs["beta"])
     distance = np.arange(255, -1, -1, dtype=np.float32)
     table = np.exp((scale * distance).astype(np.float64)).astype(np.float32)

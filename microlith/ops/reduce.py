@@ -141,7 +141,7 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
         mask = int(rng.integers(1, 1 << len(shape)))
         attrs: dict[str, Any] = {"axes": mask, "keep_dims": int(rng.integers(2))}
         if name in ("reduce_max", "reduce_min") and rng.integers(3) == 0:
-            return Sample([sampling.integers(rng, shape)], attrs)
+            return Sample([sampling.integers(rng, shape, np.int16 if rng.integers(3) == 0 else np.int8)], attrs)
         if name != "reduce_mean" and rng.integers(3) == 0:
             dtype = (np.int32, np.int64, np.uint64)[int(rng.integers(3))]
             return Sample([rng.integers(-9, 9, shape).astype(dtype)], attrs)
@@ -151,8 +151,9 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
             multiplier, shift = numerics.quantize_multiplier(factor)
             attrs |= {"mult": multiplier, "shift": shift, "scale": float(np.float32(factor))}
             attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng)}
-            attrs |= {"rounding": sampling.rounding(rng), **sampling.integer_clamp(rng)}
-            return Sample([sampling.integers(rng, shape)], attrs)
+            dtype = np.int16 if rng.integers(3) == 0 else np.int8
+            attrs |= {"rounding": sampling.rounding(rng), **sampling.integer_clamp(rng, dtype)}
+            return Sample([sampling.integers(rng, shape, dtype)], attrs)
         low, high = (0.5, 1.5) if name == "reduce_prod" else (-4.0, 4.0)
         x = sampling.floats(rng, shape, low, high)
         return Sample([x.astype(np.float64) if rng.integers(4) == 0 else x], attrs)

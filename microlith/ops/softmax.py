@@ -11,6 +11,7 @@ from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, TensorType
 from . import OpDef, QuantRule, Sample, Tolerance, register, sampling
+from .curves import softmax_curves, softmax_s16
 from .quant_rules import materialize_softmax
 from .shape_rules import normal_axis, require, require_dtype, same_type
 
@@ -22,13 +23,14 @@ SOFTMAX_SCALE, SOFTMAX_ZERO = 1.0 / 256.0, -128
 
 def _infer(node: Node) -> list[TensorType]:
     x = node.input(0)
-    require_dtype(node, x, *((DType.f32, DType.s8) if node.op == "softmax" else (DType.f32,)))
+    require_dtype(node, x, *((DType.f32, DType.s8, DType.s16) if node.op == "softmax" else (DType.f32,)))
     require(node, len(x.shape) >= 1, "x needs at least one dimension")
     require(node, node.attrs["axis"] >= 0, "axis must count from the start")
     normal_axis(node, node.attrs["axis"], len(x.shape))
     table = node.optional_input(1)
     if table is not None:
-        require(node, table.dtype is DType.f32 and table.shape == (256,), f"the table is {table.type}, not f32[256]")
+        wanted = TensorType(DType.s16, (1026,)) if x.dtype is DType.s16 else TensorType(DType.f32, (256,))
+        require(node, table.type == wanted, f"the table is {table.type}, not {wanted}")
     return same_type(node)
 
 
@@ -41,6 +43,9 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
         exponentials = np.exp(np.float32(attrs["beta"]).astype(np.float64) * centred)
         return [(exponentials / exponentials.sum(axis=axis, keepdims=True)).astype(np.float32)]
     assert table is not None, "an integer softmax needs its table"
+    if x.dtype == np.int16:
+        y16 = softmax_s16(np.moveaxis(x, axis, -1), table, attrs["mult"], attrs["shift"])
+        return [np.ascontiguousarray(np.moveaxis(y16, -1, axis))]
     moved = np.moveaxis(x.astype(np.int64), axis, -1)
     exponentials32 = table[255 + moved - moved.max(axis=-1, keepdims=True)]
     total = np.zeros(exponentials32.shape[:-1], np.float32)
@@ -72,7 +77,13 @@ def _draw_shape(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:
 
 def _sample_softmax(rng: np.random.Generator) -> Sample:
     shape, axis = _draw_shape(rng)
-    if rng.integers(2):
+    kind = int(rng.integers(4))
+    if kind == 0:
+        mult, shift = numerics.quantize_multiplier(2.0 ** rng.uniform(-2, 3))
+        return Sample(
+            [sampling.integers(rng, shape, np.int16), softmax_curves()], {"axis": axis, "mult": mult, "shift": shift}
+        )
+    if kind == 1:
         scale = np.float32(2.0 ** rng.uniform(-8, 0))
         table = np.exp(-scale * np.arange(255, -1, -1, dtype=np.float64)).astype(np.float32)
         attrs: dict[str, Any] = {"axis": axis, "y_scale": float(np.float32(2.0 ** rng.uniform(-10, -6)))}
@@ -94,7 +105,7 @@ register(
         infer=_infer,
         reference=_reference_softmax,
         samples=_sample_softmax,
-        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0},
+        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0, "mult": 0, "shift": 0},
         quant=QuantRule("fixed", fixed=(SOFTMAX_SCALE, SOFTMAX_ZERO), materialize=materialize_softmax),
         tolerance=Tolerance(2e-6, 1e-7),
         doc="exp(beta * x) divided by its sum along axis.",
@@ -105,7 +116,7 @@ register(
         infer=_infer,
         reference=_reference_log_softmax,
         samples=_sample_log_softmax,
-        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0},
+        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0, "mult": 0, "shift": 0},
         tolerance=Tolerance(2e-6, 2e-6),
         doc="The logarithm of softmax.",
     ),

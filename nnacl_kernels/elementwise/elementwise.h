@@ -22,15 +22,17 @@
  * bitwise_and bitwise_or bitwise_xor bit_shift_left bit_shift_right (a, b -> y, broadcasting): all integers. A shift by
  *   as many places as there are bits, or by a negative number, leaves 0, or the sign when a signed number goes to the
  *   right.
+ * sigmoid_table (s16): the logistic function, or the hyperbolic tangent where `tanh` is 1, as LiteRT computes them: x *
+ *   mult / 2^shift is x in steps of 1 / (24 * 512) (tanh: of 2 x in steps of 1 / (24 * 256)); input 1 is u16 [256], the
+ *   values of the logistic function at i / 24 in steps of 2^-16, between which is interpolated; y has steps of 2^-15.
  * where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
  *
- * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):
- *   y = clamp(requant(requant((a - a_zero) << left_shift, a_mult, a_shift) +-
- *                     requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero)
- * s8 mul: y = clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero).
- * s8 prelu: y = clamp((a > a_zero ? requant(a - a_zero, a_mult, a_shift) : that of mul) + y_zero).
- * float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
- *   float32 (mul: the product; prelu: the one or the other).
+ * s16 add, sub, mul, prelu as s8 (all zero points 0 but under float-even). s8 add and sub (all rounding per `rounding`;
+ * under float-even the multipliers are not used but the scales): y = clamp(requant(requant((a - a_zero) << left_shift,
+ * a_mult, a_shift) +- requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero) s8 mul: y =
+ * clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero). s8 prelu: y = clamp((a > a_zero ? requant(a -
+ * a_zero, a_mult, a_shift) : that of mul) + y_zero). float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +-
+ * b_scale * (b - b_zero)) / y_scale) + y_zero) in float32 (mul: the product; prelu: the one or the other).
  */
 #ifndef NNACL_ELEMENTWISE_H
 #define NNACL_ELEMENTWISE_H
@@ -47,6 +49,14 @@ typedef struct nnacl_unary_params {
     /* shapes, derived */
     int32_t count;
 } nnacl_unary_params;
+
+typedef struct nnacl_sigmoid_table_params {
+    /* attributes */
+    int32_t tanh;
+    int32_t mult, shift; /* 0 .. 2^18, 0 .. 31 */
+    /* shapes, derived */
+    int32_t count;
+} nnacl_sigmoid_table_params;
 
 typedef struct nnacl_lut_params {
     /* shapes, derived */

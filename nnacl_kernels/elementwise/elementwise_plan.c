@@ -8,6 +8,7 @@
 #define F32 (1u << NNACL_F32)
 #define FLOATS (F32 | 1u << NNACL_F64)
 #define S8 (1u << NNACL_S8)
+#define S16 (1u << NNACL_S16)
 #define U8 (1u << NNACL_U8)
 #define B8 (1u << NNACL_B8)
 #define INTEGERS (1u << NNACL_S32 | 1u << NNACL_S64)
@@ -63,6 +64,24 @@ static int32_t lut_parts(const void *params, const nnacl_kernel *kernel) {
     return nnacl_shape_parts(((const nnacl_lut_params *)params)->count, LEAST_ELEMENTS_PER_PART);
 }
 
+static const char *sigmoid_table_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                        int32_t n_out) {
+    nnacl_sigmoid_table_params *p = params;
+    const char *message = same_shape(in, n_in, 2, out, n_out, S16, &p->count);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(nnacl_plan_is_vector(&in[1], NNACL_U16, 256), "the table must be u16 [256]");
+    NNACL_REQUIRE(p->tanh == 0 || p->tanh == 1, "tanh is neither 0 nor 1");
+    NNACL_REQUIRE(p->mult >= 0 && p->mult <= 1 << 18 && p->shift >= 0 && p->shift <= 31,
+                  "mult is outside 0 .. 2^18 or shift outside 0 .. 31");
+    /* The table may be anything; the results of the kernel stay within 32 bits. */
+    return NULL;
+}
+
+static int32_t sigmoid_table_parts(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return nnacl_shape_parts(((const nnacl_sigmoid_table_params *)params)->count, LEAST_ELEMENTS_PER_PART);
+}
+
 /* Merged shapes of `count` operands; sets the output. `dims` and each row of strides have NNACL_MAX_RANK entries. */
 static const char *broadcast(const nnacl_tensor *const *operands, int32_t count, nnacl_tensor *out, int32_t dtype,
                              int32_t *rank, int32_t *dims, int32_t *const *strides) {
@@ -104,12 +123,13 @@ static bool scale_ok(float scale) {
     return scale > 0.0f && scale <= 3.4e38f;
 }
 
-static const char *check_quantized(const nnacl_binary_params *p) {
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->a_zero, NNACL_S8) && nnacl_plan_zero_ok(p->b_zero, NNACL_S8) &&
-                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "a zero point is outside -128 .. 127");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+static const char *check_quantized(const nnacl_binary_params *p, int32_t dtype) {
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->a_zero, dtype) && nnacl_plan_zero_ok(p->b_zero, dtype) &&
+                      nnacl_plan_zero_ok(p->y_zero, dtype),
+                  "a zero point is outside the range of its tensor");
+    NNACL_REQUIRE(dtype == NNACL_S8 || p->rounding == NNACL_ROUND_FLOAT_EVEN || (p->a_zero == 0 && p->b_zero == 0),
+                  "operands of s16 have zero points under a contract of integers");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, dtype), "q_min .. q_max is not a range within that of y");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "rounding is not a known contract");
     if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
         NNACL_REQUIRE(scale_ok(p->a_scale) && scale_ok(p->b_scale) && scale_ok(p->y_scale),
@@ -131,8 +151,8 @@ static const char *resize_binary(void *params, const nnacl_tensor *in, int32_t n
     if (is_one_of(in[0].dtype, FLOATS)) {
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min is not at most clamp_max");
     }
-    if (in[0].dtype == NNACL_S8 && scaled) {
-        message = check_quantized(p);
+    if ((in[0].dtype == NNACL_S8 || in[0].dtype == NNACL_S16) && scaled) {
+        message = check_quantized(p, in[0].dtype);
         NNACL_REQUIRE(!message, message);
     }
     const nnacl_tensor *const operands[] = {&in[0], &in[1]};
@@ -264,18 +284,19 @@ UNARY(mish, F32)
 UNARY(swish, F32)
 UNARY(logical_not, B8)
 OP(lut, lut, NNACL_ALIAS_IN_PLACE)
+OP(sigmoid_table, sigmoid_table, NNACL_ALIAS_IN_PLACE)
 
-BINARY(add, FLOATS | S8 | WIDE_INTEGERS, true)
-BINARY(sub, FLOATS | S8 | WIDE_INTEGERS, true)
-BINARY(mul, FLOATS | S8 | WIDE_INTEGERS, true)
+BINARY(add, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
+BINARY(sub, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
+BINARY(mul, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
 BINARY(div, FLOATS | WIDE_INTEGERS, false)
-BINARY(max, FLOATS | S8 | WIDE_INTEGERS, false)
-BINARY(min, FLOATS | S8 | WIDE_INTEGERS, false)
+BINARY(max, FLOATS | S8 | S16 | WIDE_INTEGERS, false)
+BINARY(min, FLOATS | S8 | S16 | WIDE_INTEGERS, false)
 BINARY(pow, F32 | INTEGERS, false)
 BINARY(squared_difference, FLOATS | INTEGERS, false)
 BINARY(mod, FLOATS | WIDE_INTEGERS, false)
 BINARY(fmod, FLOATS | WIDE_INTEGERS, false)
-BINARY(prelu, FLOATS | S8, true)
+BINARY(prelu, FLOATS | S8 | S16, true)
 
 RESIZE(is_nan, resize_classify, FLOATS)
 OP(is_nan, unary, NNACL_ALIAS_NONE)

@@ -6,28 +6,29 @@
 #include "reduce/reduce.h"
 
 #define LEAST_ELEMENTS_PER_PART 16384
-/* So many differences of two s8 values can be summed in 32 bits. */
-#define MOST_ELEMENTS_PER_SUM (1 << 23)
+/* So many differences of two values can be summed in 32 bits. */
+#define MOST_S8_PER_SUM (1 << 23)
+#define MOST_S16_PER_SUM (1 << 15)
 
 #define MOST_OFFSET (1 << 20)
 
 /* What the resize of one op differs in. */
 typedef struct reduce_kind {
     bool integers; /* s32, s64 and u64 */
-    bool s8;       /* any s8 form */
-    bool scaled;   /* the s8 form requantizes */
+    bool narrow;   /* s8 and s16 */
+    bool scaled;   /* narrow integers are requantized */
 } reduce_kind;
 
-static const char *check_scaled(const nnacl_reduce_params *p, int64_t count) {
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8), "x_zero is outside -128 .. 127");
+static const char *check_scaled(const nnacl_reduce_params *p, int32_t dtype, int64_t count) {
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, dtype), "x_zero is outside the range of x");
     NNACL_REQUIRE(p->y_zero >= -MOST_OFFSET && p->y_zero <= MOST_OFFSET, "y_zero is outside -2^20 .. 2^20");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, dtype), "q_min .. q_max is not a range within that of y");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "rounding is not a known contract");
     NNACL_REQUIRE(p->rounding == NNACL_ROUND_FLOAT_EVEN ? p->scale > 0.0f && p->scale <= 3.4e38f
                                                         : nnacl_plan_requant_ok(p->mult, p->shift),
                   "the scale is not positive and finite, or the multiplier is negative or its shift outside -62 .. 30");
-    NNACL_REQUIRE(count <= MOST_ELEMENTS_PER_SUM, "more than 2^23 elements are summed into one");
+    NNACL_REQUIRE(count <= (dtype == NNACL_S8 ? MOST_S8_PER_SUM : MOST_S16_PER_SUM),
+                  "more than 2^23 elements (s16: 2^15) are summed into one");
     return NULL;
 }
 
@@ -59,7 +60,8 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     const nnacl_tensor *x = &in[0];
     const bool is_integer = x->dtype == NNACL_S32 || x->dtype == NNACL_S64 || x->dtype == NNACL_U64;
     const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F64;
-    NNACL_REQUIRE(is_float || (kind.integers && is_integer) || (kind.s8 && x->dtype == NNACL_S8),
+    const bool is_narrow = x->dtype == NNACL_S8 || x->dtype == NNACL_S16;
+    NNACL_REQUIRE(is_float || (kind.integers && is_integer) || (kind.narrow && is_narrow),
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(p->axes >= 0 && p->axes < 1 << x->rank, "axes names a dimension that the input does not have");
     NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
@@ -87,8 +89,8 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     }
     message = nnacl_shape_set(&out[0], x->dtype, rank, kept);
     NNACL_REQUIRE(!message, message);
-    if (kind.scaled && x->dtype == NNACL_S8) {
-        message = check_scaled(p, count);
+    if (kind.scaled && is_narrow) {
+        message = check_scaled(p, x->dtype, count);
         NNACL_REQUIRE(!message, message);
     }
     if (p->rank == 0) {

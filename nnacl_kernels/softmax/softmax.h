@@ -4,6 +4,9 @@
  * * 256) - 128) (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel:
  * the sum in the order of the elements, then the factor 1 / (sum / 256), then the products. Under float-even y has the
  * scale y_scale and zero point y_zero: y = clamp(round_half_even(table[255 + x - max] * (1 / sum) / y_scale) + y_zero).
+ * s16 softmax: as LiteRT, in fixed point. Input 1 is s16 [1026]: curves of 513 points of exp over -10 .. 0 and of
+ * 1 / (1 + x) over 0 .. 1, in Q0.15; (x - max) * 2^31 / 2^(31 - shift) * mult (tflite-double) is the place on the
+ * first. y has the scale 2^-15 and zero point 0.
  */
 #ifndef NNACL_SOFTMAX_H
 #define NNACL_SOFTMAX_H
@@ -21,6 +24,7 @@ typedef struct nnacl_softmax_params {
     float y_scale;
     int32_t y_zero;
     int32_t rounding;
+    int32_t mult, shift; /* s16 */
     /* shapes, derived */
     int32_t outer, depth, inner;
 } nnacl_softmax_params;

@@ -6,16 +6,19 @@
 #define LEAST_ELEMENTS_PER_PART 4096
 
 static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
-                          bool s8) {
+                          bool integers) {
     nnacl_softmax_params *p = params;
     const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     const nnacl_tensor *table = nnacl_plan_input(in, n_in, 1);
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || (s8 && x->dtype == NNACL_S8),
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || (integers && (x->dtype == NNACL_S8 || x->dtype == NNACL_S16)),
                   "the op is not defined for the element type of its input");
-    NNACL_REQUIRE(x->dtype == NNACL_S8 ? nnacl_plan_is_vector(table, NNACL_F32, 256) : !table,
-                  "the table must be f32 [256] for s8 and absent for f32");
+    NNACL_REQUIRE(x->dtype == NNACL_S8    ? nnacl_plan_is_vector(table, NNACL_F32, 256)
+                  : x->dtype == NNACL_S16 ? nnacl_plan_is_vector(table, NNACL_S16, 1026)
+                                          : !table,
+                  "the table must be f32 [256] for s8, s16 [1026] for s16 and absent for f32");
+    NNACL_REQUIRE(nnacl_plan_requant_ok(p->mult, p->shift), "mult is negative or shift outside -62 .. 30");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
     NNACL_REQUIRE(p->beta >= 0.0f && p->beta <= 3.4e38f, "beta is negative or not finite");
     NNACL_REQUIRE(p->rounding != NNACL_ROUND_FLOAT_EVEN || (p->y_scale > 0.0f && p->y_scale <= 3.4e38f),
