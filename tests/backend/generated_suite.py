@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compare, input_names, one_line
+from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compare, input_names, one_line, reasons_of
 
 from microlith import ops
 from microlith.codegen import execute, generate
 from microlith.converter import convert, import_model
-from microlith.errors import MicrolithError
+from microlith.errors import MicrolithError, UnsupportedError
 from microlith.ir import Graph, Value
 
 FLAGS = (
@@ -65,8 +65,10 @@ def programs(cases: Sequence[Case], folder: Path) -> list[Program]:
             name = f"program_{len(result)}"  # names of projects are short; those of tests are not
             try:
                 _generate(program, name, folder / name)
+            except UnsupportedError as error:
+                program.fail(REFUSED, reasons_of(error))
             except MicrolithError as error:
-                program.fail(REFUSED, error.what)
+                program.fail(REFUSED, one_line(Exception(error.what)))
             except Exception as error:
                 program.fail(FAILS, f"{type(error).__name__}: {one_line(error)}")
             result.append(program)

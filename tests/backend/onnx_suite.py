@@ -192,8 +192,7 @@ def run_case(case: Case) -> Outcome:
     try:
         prepared = MicrolithBackend.prepare(case.model)
     except UnsupportedError as error:
-        reasons = dict.fromkeys(f"{item.op}: {item.reason}" for item in error.items)
-        return Outcome(REFUSED, "; ".join(reasons))
+        return Outcome(REFUSED, reasons_of(error))
     except MicrolithError as error:
         return Outcome(FAILS, f"convert: {one_line(error)}")
     except Exception as error:
@@ -207,6 +206,11 @@ def run_case(case: Case) -> Outcome:
         if (outcome := compare(case, actual, expected)).status != PASSES:
             return outcome
     return Outcome(PASSES)
+
+
+def reasons_of(error: UnsupportedError) -> str:
+    """Every reason once, in one line."""
+    return "; ".join(dict.fromkeys(f"{item.op}: {item.reason}" for item in error.items))
 
 
 def compare(case: Case, actual: Sequence[np.ndarray], expected: Sequence[Any]) -> Outcome:

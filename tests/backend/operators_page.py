@@ -28,6 +28,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 ONNXRUNTIME = {"plain": 1000, "wide": 1540}
 """How many tests of each slice onnxruntime 1.32 passes (its backend on the CPU, onnx 1.23)."""
 
+REMARKS = dict.fromkeys(
+    ("test_dft_inverse", "test_dft_inverse_opset19"),
+    "the vector has 1.9e-7 where the transform is 0 (rounding of float32), the test allows 1e-7; ours is 0",
+)
+"""Of tests with another result: whose fault it is."""
+
 RESOLVED_BEFORE_ROWS = ("Shape", "Size", "If", "Loop", "Scan")
 """Operators that the importer treats itself."""
 
@@ -115,7 +121,7 @@ def _failures(results: Mapping[outcomes.Key, outcomes.Outcome]) -> Iterator[str]
     for key, outcome in sorted(results.items()):
         case = by_name[key]
         slice_name = "plain" if case.is_plain else "wide" if case.is_wide else "other"
-        groups[slice_name][outcome.status, outcome.reason].append(case.name)
+        groups[slice_name][outcome.status, REMARKS.get(case.name, outcome.reason)].append(case.name)
     for name, title in titles.items():
         yield f"\n### {title}\n\n"
         rows = [(", ".join(names), status, reason) for (status, reason), names in groups[name].items()]
