@@ -146,6 +146,46 @@ def _peepholes(node: TfliteNode, hidden: int) -> Value | None:
     return node.const(np.concatenate(parts)[None], suffix="peepholes")
 
 
+def sequence_rnn(node: TfliteNode) -> Value:
+    """UNIDIRECTIONAL_SEQUENCE_RNN in float, with weights of 8 bits used as real numbers."""
+    options, x = node.options("SequenceRNNOptions"), node.value(0)
+    require(len(x.shape) == 3, f"the input has {len(x.shape)} dimensions")
+    return _plain_rnn(node, x, int(not options.TimeMajor()), options.FusedActivationFunction())
+
+
+def rnn_step(node: TfliteNode) -> Value:
+    """RNN: one step of a plain recurrent layer."""
+    x = node.value(0)
+    require(len(x.shape) == 2, f"the input has {len(x.shape)} dimensions")
+    batch, size = x.type.static_shape
+    y = _plain_rnn(node, node.reshape(x, (1, batch, size)), 0, node.options("RNNOptions").FusedActivationFunction())
+    return node.reshape(y, (batch, y.type.static_shape[2]))
+
+
+def _plain_rnn(node: TfliteNode, x: Value, layout: int, activation: int) -> Value:
+    """Inputs: 1 weights, 2 recurrent weights, 3 bias, 4 state."""
+    require(x.dtype is DType.f32, f"{x.dtype.name} is not supported")
+    require(all(node.value(place).is_constant for place in (1, 2, 3)), "the weights must be constant")
+    if activation not in _ACTIVATIONS:
+        raise Reject(f"activation number {activation} is not supported")
+    name, alpha = _ACTIVATIONS[activation]
+    w, r, bias = (_real(node.value(place)) for place in (1, 2, 3))
+    hidden, batch = w.shape[0], x.type.static_shape[1 - layout]
+    inputs = [
+        x,
+        node.const(w[None], suffix="weights"),
+        node.const(r[None], suffix="recurrent"),
+        node.const(np.concatenate([bias, np.zeros(hidden, np.float32)])[None], suffix="bias"),
+        None,
+        node.reshape(node.variable(4), (batch, 1, hidden) if layout else (1, batch, hidden)),
+    ]
+    number = ACTIVATIONS.index(name)
+    attrs = {"layout": layout, "activations": (number, 1, 1, 0, 1, 1), "alphas": (alpha, 0.0, 0.0, 0.0, 0.0, 0.0)}
+    y, h = node.add_all("rnn", inputs, attrs)
+    node.assign(4, node.reshape(h, node.variable(4).type.static_shape))
+    return node.reshape(y, (*x.type.static_shape[:2], hidden))
+
+
 # int8 with int16 cells
 
 
@@ -227,4 +267,8 @@ def _bias(gates: Sequence[Value | None], biases: Sequence[Value | None] | None, 
     return np.asarray(total)
 
 
-ROWS: Mapping[str, Row] = {"UNIDIRECTIONAL_SEQUENCE_LSTM": unidirectional_lstm}
+ROWS: Mapping[str, Row] = {
+    "RNN": rnn_step,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": unidirectional_lstm,
+    "UNIDIRECTIONAL_SEQUENCE_RNN": sequence_rnn,
+}

@@ -134,6 +134,24 @@ def test_int8(zero: int, exponent: int, tmp_path: Path) -> None:
     compare_runs(integer_model(rng, shape, 1, zero=zero, exponent=exponent), tmp_path, feeds)
 
 
+@pytest.mark.parametrize("activation", [0, 1, 4])
+@pytest.mark.parametrize("kind", ["step", "batch first", "time first"])
+def test_plain_rnn(kind: str, activation: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(11)
+    shape = {"step": (2, SIZE), "batch first": (2, 4, SIZE), "time first": (4, 2, SIZE)}[kind]
+    b = TfliteBuilder()
+    x = b.input(shape)
+    arrays = [rng.uniform(-0.4, 0.4, size).astype(np.float32) for size in ((HIDDEN, SIZE), (HIDDEN, HIDDEN), (HIDDEN,))]
+    inputs = [x, *(b.constant(array) for array in arrays), b.variable((2, HIDDEN))]
+    output = b.output((*shape[:-1], HIDDEN))
+    if kind == "step":
+        b.operator("RNN", inputs, [output], "RNNOptions", FusedActivationFunction=activation)
+    else:
+        options = {"FusedActivationFunction": activation, "TimeMajor": kind == "time first"}
+        b.operator("UNIDIRECTIONAL_SEQUENCE_RNN", inputs, [output], "SequenceRNNOptions", **options)
+    compare_runs(b.build(), tmp_path, [rng.normal(size=shape).astype(np.float32) for _ in range(3)])
+
+
 def test_layer_normalization_is_named(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     b = TfliteBuilder()
