@@ -28,6 +28,7 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
     if (x->dtype == NNACL_F32) {
         p->has_bias = bias != NULL;
+        p->has_w_zeros = 0;
         NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->units), "bias must be f32 [units]");
         NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3) && !nnacl_plan_input(in, n_in, 4),
                       "requant and w_zeros are for integers only");
