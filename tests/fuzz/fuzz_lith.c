@@ -258,12 +258,11 @@ static void try_bytes(const uint8_t *data, size_t size, tally *counts) {
         lith_model_info info;
         require(lith_model_get_info(model, &info) == LITH_OK, "no info");
         if (lith_session_create(model, NULL, &session, &message) == LITH_OK) {
-            if (info.macs <= MACS_LIMIT) {
-                counts->ran += run(session, model);
-            }
+            bool ran = info.macs <= MACS_LIMIT && run(session, model);
             if (!info.is_static && resize(session, model, 3)) {
-                (void)run(session, model);
+                ran = run(session, model) || ran;
             }
+            counts->ran += ran;
             lith_session_destroy(session);
         }
         lith_model_close(model);
