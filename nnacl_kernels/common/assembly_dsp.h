@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions written wholly in assembly, at file scope. */
 #ifndef NNACL_ASSEMBLY_DSP_H
 #define NNACL_ASSEMBLY_DSP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Four sums of products at a time, of bytes, for dense and for depthwise_conv2d. The weights stand in groups of four
  * output channels:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "conv/depthwise_3x3_dsp.h"
 
 #include "common/assembly_dsp.h"

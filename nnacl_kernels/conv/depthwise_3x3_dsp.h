@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner part of depthwise_conv2d with 3 x 3 taps: one row of outputs. */
 #ifndef NNACL_DEPTHWISE_3X3_DSP_H
 #define NNACL_DEPTHWISE_3X3_DSP_H

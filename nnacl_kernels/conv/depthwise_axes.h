@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the kernel of depthwise_conv2d for the DSP extension walks over an image when there are 3 x 3 taps: along one
  * axis, four outputs at a time (the sweep), with the three rows of the other axis that a window needs in a ring. Either
  * axis can be the one or the other. All other kernels are computed output by output. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "dense/dense_pack.h"
 
 #include "common/gemm_pack.h"

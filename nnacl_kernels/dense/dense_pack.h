@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the plan half of dense that belong to kernels of one instruction set. */
 #ifndef NNACL_DENSE_PACK_H
 #define NNACL_DENSE_PACK_H

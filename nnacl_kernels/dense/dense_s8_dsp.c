@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <arm_acle.h>
 
 #include "common/dot_s8_dsp.h"

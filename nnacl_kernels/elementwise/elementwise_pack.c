@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "elementwise/elementwise.h"
 
 static bool is_normal(int32_t multiplier) {
