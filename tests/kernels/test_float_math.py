@@ -1,4 +1,4 @@
-"""The elementary float functions (``common/float_math.h``) against double precision, over all of float32."""
+"""The elementary float functions (``common/float_math.h``, ``float_math_more.h``) against double precision, over all of float32."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ FUNCTIONS: dict[str, tuple[Exact, float]] = {
     "erf": (np.vectorize(math.erf, otypes=[np.float64]), 2.0),
     "sin": (np.sin, 2.0),
     "cos": (np.cos, 2.0),
+    "tan": (np.tan, 4.0),
+    "asin": (np.arcsin, 3.0),
+    "acos": (np.arccos, 2.0),
+    "atan": (np.arctan, 3.0),
+    "sinh": (np.sinh, 3.0),
+    "cosh": (np.cosh, 3.0),
+    "asinh": (np.arcsinh, 3.0),
+    "acosh": (np.arccosh, 3.0),
+    "atanh": (np.arctanh, 3.0),
 }
 """Op, the function in double precision, and the largest error in units in the last place."""
 
