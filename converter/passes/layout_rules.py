@@ -197,12 +197,14 @@ ELEMENTWISE = frozenset({
     "elu", "clip", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "celu", "selu",
     "thresholded_relu", "shrink", "softsign", "mish", "swish", "is_nan", "is_inf", "lut", "cast",
     "quantize", "requantize", "logical_not",
+    "bitwise_not",
 })
 """Ops of one tensor that treat each element alike."""
 
 BROADCASTING = frozenset({
     "add", "sub", "mul", "div", "max", "min", "pow", "squared_difference", "prelu", "mod", "where", "equal",
     "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bit_shift_left", "bit_shift_right",
 })
 """Ops of several tensors that broadcast."""
 # fmt: on
