@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ...dtypes import DType
@@ -61,7 +59,7 @@ def _skip_norm(op: str) -> Row:
         total = g.add("add", [node.value(0), node.value(1)])
         bias = node.optional(places[2])
         total = total if bias is None else g.add("add", [total, bias])
-        inputs = [total, node.value(2)]
+        inputs: list[Value | None] = [total, node.value(2)]
         if op == "layer_norm":
             inputs.append(node.optional(3))
         attrs = {"axis": len(total.shape) - 1, "epsilon": node.real("epsilon", 1e-12 if op == "layer_norm" else 1e-5)}
@@ -109,7 +107,7 @@ def _weights(node: OnnxNode, index: int, scale_index: int) -> np.ndarray:
     return np.ascontiguousarray(np.swapaxes(centred * along(scale), 1, 2)).astype(np.float32)
 
 
-_ROWS: dict[str, Callable[[Builder, OnnxNode], Value | list[Value]]] = {
+_ROWS: dict[str, Row] = {
     "BiasGelu": bias_gelu,
     "DynamicQuantizeLSTM": dynamic_lstm,
     "FastGelu": fast_gelu,
