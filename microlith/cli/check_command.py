@@ -22,6 +22,7 @@ from .console import (
     print_json,
     progress_bar,
 )
+from .constants import ConstantOption
 
 if TYPE_CHECKING:
     from microlith.codegen.execute import Size
@@ -35,6 +36,7 @@ def command(
     model: ModelArgument,
     target: TargetOption = "host",
     shapes: ShapeOption = None,
+    constants: ConstantOption = None,
     ram: Annotated[
         str | None, typer.Option(metavar="SIZE", help="RAM of your chip, as in 64K. Default: the emulated board's.")
     ] = None,
@@ -57,7 +59,7 @@ def command(
     row = get(target)
     budgets = {"ram": parse_size("--ram", ram), "flash": parse_size("--flash", flash)}
     try:
-        graph = open_graph(model, shapes)
+        graph = open_graph(model, shapes, constants)
         program = lower(graph, row.isa, alignment=row.alignment)
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 
@@ -128,3 +129,32 @@ def test_ops_lists_kernels_and_operators(cli: Cli) -> None:
     assert "c" in next(row for row in report["ops"] if row["op"] == "conv2d")["kernels"]["s8"]
     assert "Conv" in report["frontends"]["ONNX"]
     assert "CONV_2D" in report["frontends"]["TFLite"]
+
+
+def test_a_constant_instead_of_an_input(cli: Cli, tmp_path: Path) -> None:
+    """A reshape whose shape is an input: the runtime takes it as it comes, code needs it at conversion."""
+    inputs = [
+        onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (2, 6)),
+        onnx.helper.make_tensor_value_info("shape", onnx.TensorProto.INT64, (2,)),
+    ]
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Reshape", ["x", "shape"], ["y"])], "g", inputs, [output])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    path = tmp_path / "reshape.onnx"
+    path.write_bytes(model.SerializeToString())
+    np.save(tmp_path / "shape.npy", np.array([3, 4]))
+
+    outcome = cli("convert", path)
+    assert outcome.code == 0 and "known at run time only" in outcome.out
+    np.savez(tmp_path / "in.npz", x=np.zeros((2, 6), np.float32), shape=np.array([4, 3]))
+    report = json.loads(cli("run", tmp_path / "reshape.lith", "--inputs", tmp_path / "in.npz", "--json").out)
+    assert report["y"]["shape"] == [4, 3]
+    refused = cli("check", path)
+    assert refused.code == 1 and "depends on the values of 'shape'" in refused.out and "--constant" in refused.out
+    accepted = json.loads(cli("check", path, "--constant", f"shape={tmp_path / 'shape.npy'}", "--json").out)
+    assert accepted["supported"]
+
+    assert "expected NAME=FILE" in cli("check", path, "--constant", "shape").err
+    assert "no such file" in cli("check", path, "--constant", "shape=nowhere.npy").err
+    assert "no input 'form'" in cli("check", path, "--constant", f"form={tmp_path / 'shape.npy'}").err
+    assert "finished" in cli("check", tmp_path / "reshape.lith", "--constant", f"shape={tmp_path / 'shape.npy'}").err
