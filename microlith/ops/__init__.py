@@ -180,6 +180,7 @@ def _load() -> None:
             sizes,
             slicing,
             softmax,
+            tree,
             volume,
             volume_pool,
         )
