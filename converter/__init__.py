@@ -77,9 +77,10 @@ def import_model(
     if kind == "tflite":
         from .frontends.tflite import import_tflite, load_tflite
 
-        assert isinstance(source, bytes | Path)
-        load = import_tflite if isinstance(source, bytes) else load_tflite
-        return load(source, inputs=inputs, constants=constants)
+        if isinstance(source, bytes):
+            return import_tflite(source, inputs=inputs, constants=constants)
+        assert isinstance(source, Path)
+        return load_tflite(source, inputs=inputs, constants=constants)
     if kind == "onnx":
         from .frontends.onnx import import_onnx
 

@@ -128,7 +128,7 @@ class Level:
         self.where = where
         self.parent = parent
         self.scope: dict[str, Entry] = {}
-        self.builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
+        self.builder: Builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
         self.rejected: list[Unsupported] = [] if parent is None else parent.rejected
         self._captures: dict[int, tuple[Value, Value]] = {}
 

@@ -204,8 +204,9 @@ def _scan(
     results = list(loop(level, node, [iterations, true], state, read, (0, 0)))
     for index, (axis, back) in enumerate(zip(directions.output_axes, directions.output_back, strict=True)):
         position = len(state) + index
-        if position < len(results) and isinstance(value := results[position], Value):
-            results[position] = _turned_back(level, _reversed(level, value) if back else value, axis)
+        result = results[position] if position < len(results) else None
+        if isinstance(result, Value):
+            results[position] = _turned_back(level, _reversed(level, result) if back else result, axis)
     return results
 
 

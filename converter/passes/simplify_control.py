@@ -30,18 +30,22 @@ def run(graph: Graph) -> bool:
 
 
 def _taken_branch(graph: Graph, node: Node) -> list[Value] | None:
-    if node.op != "if" or node.input(0).data is None:
+    condition = node.input(0).data
+    if node.op != "if" or condition is None:
         return None
-    branch = node.subgraphs[0 if node.input(0).data.any() else 1]
+    branch = node.subgraphs[0 if condition.any() else 1]
     return inline(graph, branch, [value for value in node.inputs[1:] if value is not None], node)
 
 
 def _unrolled(graph: Graph, node: Node) -> list[Value] | None:
     """A loop whose number of iterations is known, as a sequence of its bodies."""
-    if node.op != "loop" or node.input(0).data is None or node.input(1).data is None:
+    if node.op != "loop":
+        return None
+    limit, start = node.input(0).data, node.input(1).data
+    if limit is None or start is None:
         return None
     (body,) = node.subgraphs
-    count = int(node.input(0).data.reshape(())) if node.input(1).data.any() else 0
+    count = int(limit.reshape(())) if start.any() else 0
     goes_on = body.outputs[0] is body.inputs[1] or (body.outputs[0].data is not None and body.outputs[0].data.all())
     if not goes_on or not 1 <= count <= MOST_UNROLLED // max(1, len(body.nodes)):
         return None

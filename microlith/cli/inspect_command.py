@@ -33,7 +33,7 @@ def command(
     macs_known = not is_open(graph)
     layers: list[dict[str, Any]] = []
     for index, (node, params) in enumerate(zip(graph.nodes, stored_params(graph), strict=True)):
-        constants = [value for value in node.inputs if value is not None and value.is_constant]
+        known = [value for value in node.inputs if value is not None and value.is_constant]
         layers.append(
             {
                 "index": index,
@@ -43,7 +43,7 @@ def command(
                 "inputs": [str(value.type) for value in node.inputs if value is not None],
                 "outputs": [str(value.type) for value in node.outputs],
                 "macs": catalogue.macs(node.op, params) if macs_known else 0,
-                "constant_bytes": sum(value.type.nbytes for value in constants),
+                "constant_bytes": sum(value.type.nbytes for value in known),
             }
         )
     ports: dict[str, list[dict[str, Any]]] = {
@@ -59,14 +59,14 @@ def command(
         ]
         for kind, values in (("inputs", graph.inputs), ("outputs", graph.outputs))
     }
-    constants = list(graph.constants())
+    weights = list(graph.constants())
     summary = {
         "name": graph.name,
         "contract": graph.contract,
         "nodes": len(graph.nodes),
         "macs": sum(layer["macs"] for layer in layers),
-        "parameters": sum(value.type.count for value in constants),
-        "constant_bytes": sum(value.type.nbytes for value in constants),
+        "parameters": sum(value.type.count for value in weights),
+        "constant_bytes": sum(value.type.nbytes for value in weights),
         "metadata": graph.metadata,
     }
     if as_json:
