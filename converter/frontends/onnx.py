@@ -32,6 +32,7 @@ from . import (
     onnx_logic,
     onnx_loss,
     onnx_math,
+    onnx_ml,
     onnx_norm,
     onnx_pool,
     onnx_quant,
@@ -69,7 +70,10 @@ ROWS: dict[str, Row] = {
     **onnx_signal.ROWS,
     **onnx_tokens.ROWS,
 }
-"""Every ONNX operator that is known."""
+"""Every operator of ONNX's own domain that is known."""
+
+FOREIGN_ROWS: dict[tuple[str, str], Row] = {**onnx_contrib.ROWS, **onnx_ml.ROWS}
+"""Operators of other domains, by domain and name."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of steps done, the number of all steps, and what is being done."""
@@ -287,7 +291,7 @@ class Level:
     def _results(self, node: OnnxNode) -> Sequence[Entry]:
         self.builder.begin(node.name, node.op)
         domain = node.proto.domain
-        row = ROWS.get(node.op) if domain in DEFAULT_DOMAIN else onnx_contrib.ROWS.get((domain, node.op))
+        row = ROWS.get(node.op) if domain in DEFAULT_DOMAIN else FOREIGN_ROWS.get((domain, node.op))
         if row is None and domain not in DEFAULT_DOMAIN:
             raise Reject(f"operators of domain '{domain}' are not supported")
         if any(isinstance(entry, Poison) for entry in node.entries):
@@ -298,7 +302,7 @@ class Level:
             return self._sizes(node, [size_of(node)])
         if node.op in CONTROL:
             return CONTROL[node.op](self, node)
-        if (arrays := compute(node)) is not None:
+        if domain in DEFAULT_DOMAIN and (arrays := compute(node)) is not None:
             return [self.builder.computed(array) for array in arrays]
         if (sizes := compute_sizes(node)) is not None:
             return self._sizes(node, sizes)
@@ -482,7 +486,9 @@ class _Importer(Level):
                 self.rejected.append(Unsupported(info.name, "output", "it is a size that is known only at run time"))
                 continue
             try:
-                declared = _dtype(info.type.tensor_type.elem_type)
+                # A tensor stands for the list of maps that ZipMap makes.
+                is_tensor = info.type.HasField("tensor_type")
+                declared = _dtype(info.type.tensor_type.elem_type) if is_tensor else entry.dtype
             except Reject as error:
                 self.rejected.append(Unsupported(info.name, "output", error.reason, error.hint))
                 continue
