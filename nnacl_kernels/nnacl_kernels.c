@@ -14,6 +14,7 @@
 #include "quant/quant.h"
 #include "reduce/reduce.h"
 #include "softmax/softmax.h"
+#include "volume/volume.h"
 
 /* How the words of kernels.def become C. */
 #define NNACL_DTYPE_f32 NNACL_F32

@@ -244,8 +244,11 @@ static const char *resize_resize(void *params, const nnacl_tensor *in, int32_t n
 static size_t resize_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_resize_params *p = params;
     const size_t tables = 2 * sizeof(int32_t) * (size_t)nnacl_resize_table_size(p);
-    if (kernel->dtype == NNACL_ANY || kernel->dtype == NNACL_F32) {
+    if (kernel->dtype == NNACL_ANY) {
         return tables;
+    }
+    if (kernel->dtype == NNACL_F32) {
+        return tables + (p->block == 1 ? (size_t)p->from[p->rank - 1] * sizeof(float) : 0);
     }
     const bool wide = kernel->dtype == NNACL_S16 && p->arithmetic == NNACL_RESIZE_FIXED;
     return tables + (size_t)p->to[p->rank - 1] * (size_t)p->block * (wide ? sizeof(int64_t) : sizeof(int32_t));

@@ -10,6 +10,12 @@ NNACL_DECLARE(nnacl_conv3d_f32_c);
 static void add_products(float *restrict y, const float *restrict x, const float *restrict weights,
                          const nnacl_conv_nd_params *p) {
     const int32_t depth = p->in_c / p->groups, width = p->out_c / p->groups;
+    if (depth == 1 && width == 1) {
+        for (int32_t c = 0; c < p->in_c; c++) {
+            y[c] += x[c] * weights[c];
+        }
+        return;
+    }
     for (int32_t group = 0; group < p->groups; group++) {
         for (int32_t i = 0; i < depth; i++) {
             const float a = x[group * depth + i];

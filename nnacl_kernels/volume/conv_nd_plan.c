@@ -4,6 +4,7 @@
 
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
+#include "volume/volume_panels.h"
 
 /* Takes sizes and channels from x and the kernel sizes from the weights. */
 static const char *read_shapes(nnacl_conv_nd_params *p, const nnacl_tensor *in, int32_t n_in, int32_t n_out) {
@@ -104,10 +105,76 @@ static int32_t conv_nd_parts(const void *params, const nnacl_kernel *kernel) {
     return p->batch > 0 ? p->batch * p->out_size[0] * p->out_size[1] : 1;
 }
 
-/* The sums of one output position. */
-static size_t conv_transpose_workspace(const void *params, const nnacl_kernel *kernel) {
+/* The AVX2 kernels copy the windows of six output positions and read the weights in panels. */
+#define AVX2_POSITIONS 6
+
+static size_t conv_nd_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv_nd_params *p = params;
+    if (kernel->isa == NNACL_ISA_AVX2) {
+        const size_t taps = (size_t)p->kernel[0] * (size_t)p->kernel[1] * (size_t)p->kernel[2];
+        return AVX2_POSITIONS * taps * (size_t)(p->in_c / p->groups) * sizeof(float);
+    }
+    /* The sums of one output position. */
     return kernel->dtype == NNACL_S8 ? (size_t)p->out_c * sizeof(int32_t) : 0;
+}
+
+static size_t conv_nd_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv_nd_params *p = params;
+    const bool packs = kernel->isa == NNACL_ISA_AVX2 && index == 1;
+    return packs ? (size_t)p->groups * nnacl_volume_group_size(p) * sizeof(float) : 0;
+}
+
+static void conv3d_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                        void *packed) {
+    const nnacl_conv_nd_params *p = params;
+    const int32_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2], width = p->out_c / p->groups;
+    const int32_t depth = taps * (p->in_c / p->groups);
+    (void)kernel;
+    for (int32_t group = 0; group < p->groups; group++) {
+        nnacl_volume_pack_tap((const float *)in[index] + group * width, depth, width, p->out_c,
+                              (float *)packed + (size_t)group * nnacl_volume_group_size(p),
+                              (ptrdiff_t)depth * NNACL_PANEL_F32);
+    }
+}
+
+/* Packs the kernel positions of one group, each behind those of its class that come before it. */
+static void pack_classes(const nnacl_conv_nd_params *p, const float *weights, float *packed) {
+    const int32_t channels = p->in_c / p->groups, width = p->out_c / p->groups;
+    const ptrdiff_t row = (ptrdiff_t)channels * NNACL_PANEL_F32, panels = nnacl_panel_count(width, NNACL_PANEL_F32);
+    const int32_t taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+    for (int32_t tap = 0; tap < taps; tap++) {
+        const int32_t at[3] = {tap / p->kernel[2] / p->kernel[1], tap / p->kernel[2] % p->kernel[1],
+                               tap % p->kernel[2]};
+        int32_t residue[3], place[3];
+        for (int32_t i = 0; i < 3; i++) {
+            residue[i] = (int32_t)((int64_t)at[i] * p->dilation[i] % p->stride[i]);
+            place[i] = 0;
+            for (int32_t k = 0; k < at[i]; k++) {
+                place[i] += (int64_t)k * p->dilation[i] % p->stride[i] == residue[i];
+            }
+        }
+        const nnacl_volume_class c = nnacl_volume_class_of(p, residue);
+        const ptrdiff_t size = (ptrdiff_t)c.taps[0] * c.taps[1] * c.taps[2] * row;
+        const ptrdiff_t number = ((ptrdiff_t)place[0] * c.taps[1] + place[1]) * c.taps[2] + place[2];
+        nnacl_volume_pack_tap(weights + (ptrdiff_t)tap * p->in_c * width, channels, width, width,
+                              packed + c.before * row * panels + number * row, size);
+    }
+}
+
+static void conv_transpose_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                                void *packed) {
+    const nnacl_conv_nd_params *p = params;
+    const int32_t channels = p->in_c / p->groups, width = p->out_c / p->groups;
+    (void)kernel;
+    for (int32_t group = 0; group < p->groups; group++) {
+        pack_classes(p, (const float *)in[index] + (ptrdiff_t)group * channels * width,
+                     (float *)packed + (size_t)group * nnacl_volume_group_size(p));
+    }
+}
+
+bool nnacl_conv_nd_accepts_panels(const void *params) {
+    const nnacl_conv_nd_params *p = params;
+    return p->out_c / p->groups >= 8;
 }
 
 static int64_t conv3d_macs(const void *params) {
@@ -135,6 +202,9 @@ const nnacl_op nnacl_conv3d_op = {
     .params_size = sizeof(nnacl_conv_nd_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = conv3d_resize,
+    .workspace = conv_nd_workspace,
+    .packed_size = conv_nd_packed_size,
+    .pack = conv3d_pack,
     .parts = conv_nd_parts,
     .macs = conv3d_macs,
 };
@@ -146,7 +216,9 @@ const nnacl_op nnacl_conv_transpose_op = {
     .params_size = sizeof(nnacl_conv_nd_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = conv_transpose_resize,
-    .workspace = conv_transpose_workspace,
+    .workspace = conv_nd_workspace,
+    .packed_size = conv_nd_packed_size,
+    .pack = conv_transpose_pack,
     .parts = conv_nd_parts,
     .macs = conv_transpose_macs,
 };

@@ -59,6 +59,9 @@ typedef struct nnacl_max_unpool_params {
     int32_t element_size, rank, count;
 } nnacl_max_unpool_params;
 
+/* For kernels that compute many output channels at a time: there are many in a group. */
+bool nnacl_conv_nd_accepts_panels(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

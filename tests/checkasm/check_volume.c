@@ -18,7 +18,7 @@ static void draw_conv3d(check_case *c) {
     nnacl_conv_nd_params *p = (void *)&c->params;
     int32_t dims[5] = {check_int(c, 1, 2)}, kernel[3];
     p->groups = check_chance(c, 70) ? 1 : check_int(c, 2, 3);
-    const int32_t depth = check_dim(c, 6, 16), width = check_dim(c, 12, 16);
+    const int32_t depth = check_dim(c, 6, 16), width = check_dim(c, 40, 16);
     for (int32_t i = 0; i < 3; i++) {
         kernel[i] = c->bench ? 3 : check_int(c, 1, 3);
         draw_window(c, i, kernel, p->stride, p->pad_before, p->pad_after, p->dilation);
@@ -28,6 +28,7 @@ static void draw_conv3d(check_case *c) {
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_input(c, NNACL_F32, 5, dims);
     check_input(c, NNACL_F32, 5, (const int32_t[]){kernel[0], kernel[1], kernel[2], depth, width * p->groups});
+    check_mark_constant(c);
     if (check_chance(c, 60)) {
         check_vector(c, NNACL_F32, width * p->groups);
     }
@@ -39,7 +40,7 @@ static void draw_conv_transpose(check_case *c) {
     const int32_t rank = c->bench ? 2 : check_int(c, 1, 3);
     int32_t kernel[3] = {1, 1, 1}, dims[5] = {check_int(c, 1, 2)}, weights[5], taps = 1;
     p->groups = c->dtype == NNACL_F32 && check_chance(c, 30) ? check_int(c, 2, 3) : 1;
-    const int32_t depth = check_dim(c, 6, 32) * p->groups, width = check_dim(c, 12, 32);
+    const int32_t depth = check_dim(c, 6, 32) * p->groups, width = check_dim(c, 40, 32);
     for (int32_t i = 0; i < 3; i++) {
         p->stride[i] = p->dilation[i] = 1;
         if (i < 3 - rank) {
@@ -63,6 +64,7 @@ static void draw_conv_transpose(check_case *c) {
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_input(c, c->dtype, rank + 2, dims);
     check_input(c, c->dtype, rank + 2, weights);
+    check_mark_constant(c);
     if (check_chance(c, 60)) {
         check_vector(c, c->dtype == NNACL_F32 ? NNACL_F32 : NNACL_S32, width * p->groups);
     } else {
