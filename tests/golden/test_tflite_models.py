@@ -28,23 +28,10 @@ MODELS = sorted(
 )
 """Those with stored inputs; the MLPerf Tiny models have tests of their own."""
 
-_STATE = {"ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
 UNSUPPORTED: dict[str, set[str]] = {
-    "audio-codec/lyra_soundstream_encoder.tflite": _STATE,
-    "audio-denoise/dtln_tflm_int8.tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM"},
     "audio-keyword/keyword_scrambled_svdf_taps.tflite": {"QUANTIZE", "SOFTMAX", "SVDF"},
-    "audio-keyword/mww_alexa_v1.tflite": _STATE,
-    "audio-keyword/mww_okay_nabu_v2.tflite": _STATE,
     "audio-other/yamnet_quant.tflite": {"COMPLEX_ABS", "RESHAPE", "RFFT2D"},
-    "audio-vad/mww_vad.tflite": _STATE,
     "detection/ssd_mobilenet_v1_coco_uint8.tflite": {"TFLite_Detection_PostProcess"},
-    "int16x8/mobilenet_v1_025_224_int16x8.tflite": {"AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "SOFTMAX"},
-    "int16x8/seanet_conv10_i16.tflite": {"CONV_2D"},
-    "int16x8/seanet_conv13_i16.tflite": {"CONV_2D"},
-    "int16x8/seanet_leaky_relu0_i16.tflite": {"LEAKY_RELU"},
-    "rnn/gru_while_if.tflite": {"IF", "WHILE"},
-    "rnn/mnist_lstm_float.tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM"},
-    "rnn/mnist_lstm_int8.tflite": {"UNIDIRECTIONAL_SEQUENCE_LSTM"},
     "segmentation/selfie_segmentation.tflite": {"Convolution2DTransposeBias"},
 }
 """The operators that keep a model from being converted."""
@@ -72,7 +59,7 @@ def test_equals_litert(name: str, tmp_path: Path) -> None:
         stored = {key: arrays[key] for key in arrays.files if key.startswith("c")}
     engine = interpreter(path.read_bytes(), allocate=False)
     details = engine.get_input_details()
-    cases = [[stored[f"c{k}_in{j}"] for j in range(len(details))] for k in range(2) if f"c{k}_in0" in stored]
+    cases = [[stored[f"c{k}_in{j}"] for j in range(len(details))] for k in range(4) if f"c{k}_in0" in stored]
     cases = [case for case in cases if [x.shape for x in case] == [x.shape for x in cases[0]]]
     sizes = {}
     for detail, array in zip(details, cases[0], strict=True):
