@@ -1,4 +1,4 @@
-"""Exact instruction counts of generated projects on the boards that QEMU emulates, with the plugin ``count_plugin.c``."""
+"""Exact instruction counts of generated projects on emulated boards, with the QEMU plugin ``count_plugin.c``."""
 
 from __future__ import annotations
 

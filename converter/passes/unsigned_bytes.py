@@ -30,11 +30,6 @@ def is_mover(node: Node) -> bool:
     )
 
 
-def is_mover(node: Node) -> bool:
-    """Whether a node only moves elements: one of these, or a resize that picks the nearest and makes none up."""
-    return node.op in MOVERS or (node.op == "resize" and node.attrs["mode"] == 0 and node.attrs["transform"] != 6)
-
-
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):

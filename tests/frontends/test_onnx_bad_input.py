@@ -121,7 +121,8 @@ def test_all_unsupported_nodes_are_listed(tmp_path: Path) -> None:
 
 
 def test_two_hundred_unsupported_nodes(tmp_path: Path) -> None:
-    nodes = [helper.make_node("Multinomial", ["x" if i == 0 else f"t{i - 1}"], [f"t{i}"], name=f"n{i}") for i in range(200)]
+    names = ["x", *(f"t{i}" for i in range(200))]
+    nodes = [helper.make_node("Multinomial", [names[i]], [names[i + 1]], name=f"n{i}") for i in range(200)]
     error = error_of(make_model(nodes, {"x": (2, 3)}, ["t199"]), tmp_path)
     assert isinstance(error, UnsupportedError)
     assert len(error.items) == 200

@@ -1,4 +1,4 @@
-"""The elementary float functions (``common/float_math.h``, ``float_math_more.h``) against double precision, over all of float32."""
+"""The elementary float functions of ``common/float_math*.h`` against double precision, over all of float32."""
 
 from __future__ import annotations
 
