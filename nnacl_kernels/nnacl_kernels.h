@@ -96,8 +96,8 @@ const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void 
                                       int32_t runnable);
 
 /* Holds `params` (params_size bytes) and the output types against what resize() derives from the inputs. Returns
- * NULL when both agree exactly, NNACL_NEEDS_DATA when that cannot be told before a run, else a sentence. This is the gate
- * that hostile files have to pass. */
+ * NULL when both agree exactly, NNACL_NEEDS_DATA when that cannot be told before a run, else a sentence. This is the
+ * gate that hostile files have to pass. */
 const char *nnacl_check(const nnacl_op *op, const void *params, const nnacl_tensor *in, int32_t n_in,
                         const nnacl_tensor *out, int32_t n_out);
 
