@@ -10,7 +10,7 @@ import numpy as np
 from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, TensorType
-from . import OpDef, Sample, register, sampling
+from . import OpDef, Sample, fixed_point, register, sampling
 from .shape_rules import require, require_dtype, same_type
 
 Attrs = Mapping[str, Any]
@@ -73,9 +73,15 @@ def softmax_s16(x: np.ndarray, curves: np.ndarray, mult: int, shift: int) -> np.
 
 
 def sigmoid_points() -> np.ndarray:
-    """uint16 [256]: the logistic function at i / 24 in steps of 2^-16."""
-    values = 65536.0 / (1.0 + np.exp(-np.arange(256) / 24.0))
-    return np.minimum(np.rint(values), 65535).astype(np.uint16)
+    """uint16 [256]: the logistic function at i / 24 in steps of 2^-16.
+
+    Each point is raised by half of what interpolation between two points falls short in their middle.
+    """
+    s = 1.0 / (1.0 + np.exp(-np.arange(256) / 24.0))
+    curvature = s * (1.0 - s) * (2.0 * s - 1.0)
+    points = np.rint(65536.0 * (s + curvature / 24.0**2 / 16.0))
+    points[-1] = 65535
+    return points.astype(np.uint16)
 
 
 def sigmoid_attrs(scale: float, tanh: bool) -> dict[str, int]:
@@ -83,7 +89,7 @@ def sigmoid_attrs(scale: float, tanh: bool) -> dict[str, int]:
     fraction, exponent = np.frexp(scale)
     left = 12 + int(exponent) - 1
     if fraction == 0.5 and left in ((0, 1) if tanh else (0,)):  # a power of two
-        return {"tanh": int(tanh), "mult": 3 << left, "shift": 0}
+        return {"tanh": int(tanh), "mult": 0, "shift": left}
     multiplier, shift = scale * 4096.0 * 3.0, 0
     while multiplier <= 32767.0 / 2.0 and shift <= 30:
         multiplier, shift = multiplier * 2.0, shift + 1
@@ -100,6 +106,9 @@ def _infer(node: Node) -> list[TensorType]:
 def _reference(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
     x, table = inputs
     shift = attrs["shift"]
+    if attrs["mult"] == 0:
+        q12 = np.clip(x.astype(np.int64) << min(shift, 1), -32768, 32767)
+        return [(fixed_point.tanh(q12, 3) if attrs["tanh"] else fixed_point.logistic(q12)).astype(np.int16)]
     place = (x.astype(np.int64) * attrs["mult"] + (1 << shift >> 1)) >> shift
     bits, end = (8, 0xFFFF) if attrs["tanh"] else (9, 0xFFFE)
     index = np.abs(place) >> bits

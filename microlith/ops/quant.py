@@ -103,14 +103,30 @@ def _reference_quantize(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> li
     x, scale, zero = _parameters(inputs, attrs)
     dtype = DType(attrs["to"]).numpy
     info = np.iinfo(dtype)
-    return [numerics.quantize_array(x, scale, np.clip(zero, info.min, info.max), dtype, attrs["rounding"])]
+    zero = np.clip(zero, info.min, info.max)
+    if attrs["rounding"] == numerics.TFLITE_UP_BY_8 and not attrs["block"]:
+        return [_quantize_by_groups(x, scale, zero, dtype)]
+    return [numerics.quantize_array(x, scale, zero, dtype, attrs["rounding"])]
+
+
+def _quantize_by_groups(x: np.ndarray, scale: np.ndarray, zero: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """As LiteRT: whole groups of 8 elements times 1 / scale, half to even; the others in double, half away from zero."""
+    flat, scales, zeros = (np.broadcast_to(item, x.shape).reshape(-1) for item in (x, scale, zero))
+    edge = x.size // 8 * 8
+    with np.errstate(all="ignore"):
+        groups = np.rint((flat[:edge] * (np.float32(1) / scales[:edge])).astype(np.float64))
+        rest = numerics.round_half_away(flat[edge:].astype(np.float64) / scales[edge:].astype(np.float64))
+    whole = np.clip(np.nan_to_num(np.concatenate([groups, rest]), nan=0.0, posinf=2e9, neginf=-2e9), -2e9, 2e9)
+    info = np.iinfo(dtype)
+    return np.clip(whole.astype(np.int64) + zeros, info.min, info.max).astype(dtype).reshape(x.shape)
 
 
 def _sample_quantize(rng: np.random.Generator) -> Sample:
     target = _STORED[int(rng.integers(len(_STORED)))]
     shape = sampling.shape(rng)
     parameters, attrs = _draw_scales(rng, shape, target)
-    attrs |= {"to": target.value, "rounding": sampling.rounding(rng)}
+    rounding = numerics.TFLITE_UP_BY_8 if rng.integers(4) == 0 and not attrs.get("block") else sampling.rounding(rng)
+    attrs |= {"to": target.value, "rounding": rounding}
     scale = _parameters([np.empty(shape), *parameters], {"scale": 1.0, "zero": 0, "axis": -1, "block": 0, **attrs})[1]
     x = sampling.floats(rng, shape, -200.0, 200.0) * scale
     ties = (rng.integers(-100, 100, shape) + 0.5).astype(np.float32) * scale

@@ -86,8 +86,8 @@ def _weighted(
     zeros = weights.quant.zero_point
     several = np.unique(zeros).size > 1
     requant = weighted_requant(x_scale, w_scales, y_scale, contract, float32_product and weights.quant.scale.size == 1)
-    if x.dtype is DType.s16:  # LiteRT has one way for these
-        tflite_rounding = numerics.TFLITE_DOUBLE
+    if x.dtype is DType.s16:
+        tflite_rounding = _rounding_s16(node)
     # An importer may have set one of the rules that refine tflite-double; another contract overrides it.
     refined = node.attrs["rounding"] in (numerics.TFLITE_UP, numerics.TFLITE_UP_BY_8)
     tflite_rounding = node.attrs["rounding"] if refined else tflite_rounding
@@ -99,6 +99,16 @@ def _weighted(
         **output_range(node, contract),
     }
     return attrs, {3: requant, 4: zeros.astype(np.int32)} if several else {3: requant}
+
+
+def _rounding_s16(node: Node) -> int:
+    """How LiteRT rounds products of 16-bit activations. With a bias of 32 bits as its matrix products of 8 bits; else
+    fully connected layers by a product of real numbers, which ``single`` is next to, and convolutions in their own way.
+    """
+    bias = node.optional_input(2)
+    if bias is not None and bias.dtype is DType.s32:
+        return numerics.TFLITE_UP
+    return numerics.SINGLE if node.op == "dense" else numerics.TFLITE_DOUBLE
 
 
 def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
@@ -223,8 +233,10 @@ def materialize_mul(node: Node, contract: str) -> Materialized:
 def materialize_prelu(node: Node, contract: str) -> Materialized:
     """For prelu: one factor for positive elements, one for products."""
     attrs, constants = materialize_mul(node, contract)
-    a_scale, b_scale, y_scale = attrs["a_scale"], attrs["b_scale"], attrs["y_scale"]
-    return {**attrs, **_factor("a_", a_scale / y_scale), **_factor("y_", a_scale * b_scale / y_scale)}, constants
+    wide = np.float32 if contract == "tflite-double" else np.float64
+    a_scale, b_scale, y_scale = (wide(attrs[name]) for name in ("a_scale", "b_scale", "y_scale"))
+    factors = {**_factor("a_", float(a_scale / y_scale)), **_factor("y_", float(a_scale * b_scale / y_scale))}
+    return {**attrs, **factors}, constants
 
 
 def materialize_softmax(node: Node, contract: str) -> Materialized:
@@ -290,7 +302,8 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
 def materialize_quantize(node: Node, contract: str) -> Materialized:
     """For quantize."""
     scale, zero_point = tensor_quant(node, node.output)
-    return {"scale": float(scale), "zero": zero_point, "rounding": numerics.CONTRACTS[contract]}, {}
+    rounding = numerics.TFLITE_UP_BY_8 if contract == "tflite-double" else numerics.CONTRACTS[contract]
+    return {"scale": float(scale), "zero": zero_point, "rounding": rounding}, {}
 
 
 def materialize_dequantize(node: Node, contract: str) -> Materialized:
@@ -307,11 +320,12 @@ def materialize_dequantize(node: Node, contract: str) -> Materialized:
 
 
 def materialize_requantize(node: Node, contract: str) -> Materialized:
-    """For requantize. LiteRT takes halves up in whole groups of 16 elements; a smaller rest follows them here."""
+    """For requantize. LiteRT takes halves up in whole groups of 16 bytes; a smaller rest follows them here."""
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
     shape = node.output.shape
-    is_vector = contract == "tflite-double" and math.prod(dim if isinstance(dim, int) else 16 for dim in shape) >= 16
+    bytes_only = node.input(0).dtype.size == node.output.dtype.size == 1
+    is_vector = contract == "tflite-double" and bytes_only and math.prod(dim if isinstance(dim, int) else 16 for dim in shape) >= 16
     attrs = {
         "x_zero": x_zero,
         "y_zero": y_zero,

@@ -25,14 +25,17 @@
  * sigmoid_table (s16): the logistic function, or the hyperbolic tangent where `tanh` is 1, as LiteRT computes them: x *
  *   mult / 2^shift is x in steps of 1 / (24 * 512) (tanh: of 2 x in steps of 1 / (24 * 256)); input 1 is u16 [256], the
  *   values of the logistic function at i / 24 in steps of 2^-16, between which is interpolated; y has steps of 2^-15.
+ *   With mult 0, x * 2^shift (0 or 1) is in steps of 2^-12 and the functions are those of common/fixed_point.h.
  * where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
  *
- * s16 add, sub, mul, prelu as s8 (all zero points 0 but under float-even). s8 add and sub (all rounding per `rounding`;
- * under float-even the multipliers are not used but the scales): y = clamp(requant(requant((a - a_zero) << left_shift,
- * a_mult, a_shift) +- requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero) s8 mul: y =
- * clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero). s8 prelu: y = clamp((a > a_zero ? requant(a -
- * a_zero, a_mult, a_shift) : that of mul) + y_zero). float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +-
- * b_scale * (b - b_zero)) / y_scale) + y_zero) in float32 (mul: the product; prelu: the one or the other).
+ * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):
+ *   y = clamp(requant(requant((a - a_zero) << left_shift, a_mult, a_shift) +-
+ *                     requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero)
+ * s8 mul: y = clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero).
+ * s8 prelu: y = clamp((a > a_zero ? requant(a - a_zero, a_mult, a_shift) : that of mul) + y_zero).
+ * float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
+ *   float32 (mul: the product; prelu: the one or the other).
+ * s16 as s8; but under float-even the operands have no zero points.
  */
 #ifndef NNACL_ELEMENTWISE_H
 #define NNACL_ELEMENTWISE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/requant.h"
+#include "common/fixed_point.h"
 #include "common/share.h"
 #include "elementwise/elementwise.h"
 
@@ -27,7 +27,11 @@ void nnacl_sigmoid_table_s16_c(const nnacl_ctx *ctx, const void *params, const v
     const uint16_t *table = in[1];
     int16_t *y = out[0];
     const nnacl_range share = nnacl_share(ctx, p->count);
-    for (int32_t i = share.begin; i < share.end; i++) {
+    for (int32_t i = share.begin; i < share.end && p->mult == 0; i++) {
+        const int32_t q12 = nnacl_saturate_s16(x[i] * (p->shift > 0 ? 2 : 1));
+        y[i] = (int16_t)(p->tanh ? nnacl_tanh_q15(q12, 3) : nnacl_logistic_q15(q12));
+    }
+    for (int32_t i = share.begin; i < share.end && p->mult > 0; i++) {
         const int32_t place = scaled(x[i], p->mult, p->shift);
         const uint32_t size = place < 0 ? 0u - (uint32_t)place : (uint32_t)place;
         if (p->tanh) { /* 2 sigmoid(2 x) - 1 */

@@ -2,18 +2,24 @@
 /* Between real numbers and integers, and between two quantizations.
  *
  * quantize (f32 -> `to`: s8 u8 s16 u16): y = clamp(round(x / scale) + zero); round half away from zero under
- *   tflite-double and single, half to even under float-even; NaN counts as 0.
+ *   tflite-double and single, half to even under float-even; NaN counts as 0. NNACL_ROUND_TFLITE_UP_BY_8 is what LiteRT
+ *   does: whole groups of 8 elements take x * (1 / scale), half to even; those past them x / scale in double, half away
+ *   from zero.
  * dequantize (s8 u8 s16 u16 s32 -> f32): y = scale * (x - zero).
  *   Of both, scale and zero are attributes, or inputs 1 scales (f32) and 2 zeros (s32, optional) of one shape: one
- * element for the whole tensor (axis -1); [c] along axis (block 0); or that of x but for ceil(c / block) along axis, so
- * that `block` neighbours share a number. Where an input is absent the attribute holds. quantize_dynamic (f32 ->
- * outputs 0 y u8, 1 scale f32 [], 2 zero u8 []): ONNX's DynamicQuantizeLinear. The range of x and 0 in 255 steps, half
- * to even; of zeros alone scale is 1. requantize (s8 u8 s16 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult,
- * shift) + y_zero, q_min, q_max); float-even: round_half_even((x - x_zero) * scale). conv2d_dynamic, dense_dynamic (f32
- * x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8 at run time, for each batch entry of
- * conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with a zero point (`asymmetric` 1). Inputs
- * 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c]. y = clamp(sum((x_q - x_zero) * w) * (x_scale *
- * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
+ *   element for the whole tensor (axis -1); [c] along axis (block 0); or that of x but for ceil(c / block) along axis,
+ *   so that `block` neighbours share a number. Where an input is absent the attribute holds.
+ *
+ * quantize_dynamic (f32 -> outputs 0 y u8, 1 scale f32 [], 2 zero u8 []): ONNX's DynamicQuantizeLinear. The range of x
+ *   and 0 in 255 steps, half to even; of zeros alone scale is 1.
+ *
+ * requantize (s8 u8 s16 -> s8 u8 s16, `to`): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
+ *   float-even: round_half_even((x - x_zero) * scale).
+ *
+ * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8
+ *   at run time, for each batch entry of conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with
+ *   a zero point (`asymmetric` 1). Inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
+ *   y = clamp(sum((x_q - x_zero) * w) * (x_scale * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
  */
 #ifndef NNACL_QUANT_H
 #define NNACL_QUANT_H

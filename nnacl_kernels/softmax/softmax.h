@@ -5,8 +5,8 @@
  * the sum in the order of the elements, then the factor 1 / (sum / 256), then the products. Under float-even y has the
  * scale y_scale and zero point y_zero: y = clamp(round_half_even(table[255 + x - max] * (1 / sum) / y_scale) + y_zero).
  * s16 softmax: as LiteRT, in fixed point. Input 1 is s16 [1026]: curves of 513 points of exp over -10 .. 0 and of
- * 1 / (1 + x) over 0 .. 1, in Q0.15; (x - max) * 2^31 / 2^(31 - shift) * mult (tflite-double) is the place on the
- * first. y has the scale 2^-15 and zero point 0.
+ * 1 / (1 + x) over 0 .. 1, in Q0.15; requant(x - max, mult, shift) is the place on the first. y has the scale
+ * 2^-15 and zero point 0.
  */
 #ifndef NNACL_SOFTMAX_H
 #define NNACL_SOFTMAX_H

@@ -60,6 +60,15 @@ static void draw_binary(check_case *c) {
     p->b_zero = check_zero(c);
     p->y_zero = check_zero(c);
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_DOWN);
+    if (c->dtype == NNACL_S16) {
+        if (p->rounding != NNACL_ROUND_FLOAT_EVEN) {
+            p->a_zero = p->b_zero = 0;
+        }
+        if (check_chance(c, 70)) {
+            p->q_min = INT16_MIN;
+            p->q_max = INT16_MAX;
+        }
+    }
     const bool is_product = is(c, "mul") || is(c, "prelu");
     p->left_shift = check_chance(c, 80) ? 20 : check_int(c, 0, 20);
     check_multiplier(c, check_int(c, -6, 0), &p->a_mult, &p->a_shift);
@@ -85,6 +94,19 @@ static void draw_binary(check_case *c) {
                 ((int64_t *)c->data[1])[i] = divisor;
             }
         }
+    }
+}
+
+static void draw_sigmoid_table(check_case *c) {
+    nnacl_sigmoid_table_params *p = (void *)&c->params;
+    p->tanh = check_int(c, 0, 1);
+    p->mult = check_chance(c, 20) ? 0 : check_int(c, 1, 1 << 16);
+    p->shift = p->mult == 0 ? check_int(c, 0, 1) : check_int(c, 8, 18);
+    check_vector(c, NNACL_S16, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    uint16_t *table = check_vector(c, NNACL_U16, 256);
+    check_mark_constant(c);
+    for (int32_t i = 0; i < 256; i++) {
+        table[i] = (uint16_t)(65535 - 32767 * 16 / (i + 16));
     }
 }
 
@@ -162,6 +184,7 @@ static const check_op ops[] = {
     {"is_inf", draw_unary},
     {"logical_not", draw_unary},
     {"lut", draw_lut},
+    {"sigmoid_table", draw_sigmoid_table},
     {"add", draw_binary},
     {"sub", draw_binary},
     {"mul", draw_binary},

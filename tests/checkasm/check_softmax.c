@@ -13,7 +13,15 @@ static void draw(check_case *c) {
     p->y_scale = check_chance(c, 50) ? 0.00390625f : check_float(c, 0.001f, 0.01f);
     p->y_zero = check_zero(c);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
-    if (c->dtype == NNACL_S8) {
+    if (c->dtype == NNACL_S16) {
+        check_multiplier(c, check_int(c, -4, 3), &p->mult, &p->shift);
+        int16_t *curves = check_vector(c, NNACL_S16, 1026);
+        check_mark_constant(c);
+        for (int32_t i = 0; i < 513; i++) {
+            curves[i] = (int16_t)(32767.0f * nnacl_expf((float)(i - 512) * (10.0f / 512.0f)));
+            curves[513 + i] = (int16_t)(32767.0f * 512.0f / (float)(512 + i));
+        }
+    } else if (c->dtype == NNACL_S8) {
         const float scale = check_float(c, 0.001f, 0.3f);
         float *table = check_vector(c, NNACL_F32, 256);
         check_mark_constant(c);
