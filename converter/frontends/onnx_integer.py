@@ -26,8 +26,8 @@ def real(g: Builder, x: Value, scale: Value, zero: Value | None, axis: int = -1)
     """The real numbers that integers stand for; ``axis`` counts where there are several scales."""
     if scale.data is not None and scale.data.size == 1:
         axis = -1
-    known = scale.data is not None and (zero is None or zero.data is not None)
-    if x.data is not None and known:
+    has_zero = zero is None or zero.data is not None
+    if x.data is not None and scale.data is not None and has_zero:
         return decoded(g, x.data, parameters_of(scale.data, None if zero is None else zero.data, axis))
     quant = known_quant(scale, zero)
     if quant is None:
@@ -73,6 +73,7 @@ def qlinear_conv(g: Builder, node: OnnxNode) -> Value:
     x_real, w_real = real(g, x, x_scale, x_zero), real(g, w, w_scale, w_zero, axis=0)
     entries: list[Entry] = [x_real, w_real]
     if bias is not None:
+        assert x_scale.data is not None and w_scale.data is not None
         bias_scale = g.const((x_scale.data.reshape(-1) * w_scale.data.reshape(-1)).astype("float32"), "bias_scale")
         entries.append(real(g, bias, bias_scale, None, axis=0))
     y = only(onnx_conv.conv(g, as_operator(node, "Conv", entries)))

@@ -6,7 +6,7 @@ factor takes them to the scale of the result. What has no integer form stays as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def _finish(graph: Graph, quantize: Node, made: Value) -> bool:
     return substitute(graph, quantize.output, made)
 
 
-def _add(graph: Graph, quantize: Node, layer: Node, inputs: list[Value | None], quant: Quant) -> Value:
+def _add(graph: Graph, quantize: Node, layer: Node, inputs: Sequence[Value | None], quant: Quant) -> Value:
     made = rebuild(graph, quantize, layer.op, inputs, layer.attrs)
     made.producer.name, made.producer.source = layer.name, layer.source  # type: ignore[union-attr]
     made.quant = quant

@@ -136,7 +136,8 @@ def _reference_gather_nd(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
             int(np.clip(index + size if index < 0 else index, 0, size - 1))
             for index, size in zip(indices[place].tolist(), sizes, strict=True)
         ]
-        result[place] = x[(*place[:batch], *picks)]
+        position = (*place[:batch], *picks)
+        result[place] = x[position]
     return [result]
 
 
