@@ -167,4 +167,5 @@ def is_defined_by_others(node: onnx.NodeProto, opset: int) -> bool:
         schema = onnx.defs.get_schema(node.op_type, opset, "")
     except Exception:  # onnx.defs.SchemaError, which is a C++ exception
         return False
-    return bool(schema.has_function or schema.has_context_dependent_function)
+    # The stubs of onnx lack both.
+    return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
