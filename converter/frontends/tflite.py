@@ -45,6 +45,9 @@ ROWS: Mapping[str, Row] = {
 }
 """Builtin operator -> its conversion."""
 
+CUSTOM_ROWS: Mapping[str, Row] = {**tflite_image.CUSTOM_ROWS}
+"""Custom operator -> its conversion."""
+
 
 def supported_operators() -> list[str]:
     """Names of the builtin operators that have a conversion, sorted."""
@@ -293,7 +296,7 @@ class Importer:
         return node.output
 
     def convert(self, node: TfliteNode) -> None:
-        row = None if node.operator.is_custom else ROWS.get(node.name)
+        row = (CUSTOM_ROWS if node.operator.is_custom else ROWS).get(node.name)
         if row is None:
             kind = "custom operator" if node.operator.is_custom else "operator"
             raise Reject(f"there is no conversion for this {kind}")

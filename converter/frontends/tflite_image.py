@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,7 +77,9 @@ def transpose_conv(node: TfliteNode) -> Value:
     require(sizes[3] == filters[0], f"filters {list(filters)} do not make {sizes[3]} channels")
     require(not check_weights(node, x, weights), "float32 with int8 weights is not supported")
     strides = (1, options.StrideH(), options.StrideW())
-    attrs = _transposed_window(node, [1, *sizes[1:3]], [1, *node.shape(2)[1:3]], [1, *filters[1:3]], strides)
+    attrs = _transposed_window(
+        node, [1, *sizes[1:3]], [1, *node.shape(2)[1:3]], [1, *filters[1:3]], strides, options.Padding()
+    )
     attrs |= fused_clamp(options.FusedActivationFunction())
     if x.dtype is not DType.f32:
         # LiteRT finishes with the code of its depthwise convolution.
@@ -96,11 +99,15 @@ def _turned(node: TfliteNode, index: int, perm: Sequence[int]) -> Value:
 
 
 def _transposed_window(
-    node: TfliteNode, sizes: Sequence[int], dims: Sequence[int], kernel: Sequence[int], strides: Sequence[int]
+    node: TfliteNode,
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    padding: int,
 ) -> dict[str, Any]:
     """Window attributes of a transposed convolution from ``dims`` to ``sizes``: depth, height, width."""
     before, after = [], []
-    padding = node.operator.options.Padding()
     for size, dim, k, stride in zip(sizes, dims, kernel, strides, strict=True):
         first, _ = window_padding(node, size, k, stride, 1, padding, "output")
         before.append(first)
@@ -144,10 +151,30 @@ def conv_3d_transpose(node: TfliteNode) -> Value:
     require(len(sizes) == len(node.shape(2)) == len(filters) == 5, "not three-dimensional")
     strides, dilations = _steps(options)
     require(dilations == (1, 1, 1), "dilation is not supported")
-    attrs = _transposed_window(node, sizes[1:4], node.shape(2)[1:4], filters[:3], strides)
+    attrs = _transposed_window(node, sizes[1:4], node.shape(2)[1:4], filters[:3], strides, options.Padding())
     attrs |= fused_clamp(options.FusedActivationFunction())
     return node.add("conv_transpose", [x, _turned(node, 1, (0, 1, 2, 4, 3)), bias], attrs)
 
+
+def transpose_conv_with_bias(node: TfliteNode) -> Value:
+    """MediaPipe's custom operator. Its options are three integers: padding (1 SAME, 2 VALID), step across and down."""
+    options = node.operator.custom_options
+    require(len(options) >= 12, f"{len(options)} bytes of options, expected 12")
+    padding, across, down = struct.unpack_from("<3i", options)
+    require(padding in (1, 2) and min(across, down) >= 1, f"options {padding}, {across}, {down}")
+    x, bias, shape, filters = node.value(0), node.value(2), node.shape(0), node.shape(1)
+    require(len(shape) == len(filters) == 4, "not two-dimensional")
+    require(not check_weights(node, x, node.value(1)), "float32 with int8 weights is not supported")
+    strides = (1, down, across)
+    sizes = [
+        size * step if padding == 1 else size * step + max(k - step, 0)
+        for size, step, k in zip(shape[1:3], strides[1:], filters[1:3], strict=True)
+    ]
+    attrs = _transposed_window(node, [1, *sizes], [1, *shape[1:3]], [1, *filters[1:3]], strides, padding - 1)
+    return node.add("conv_transpose", [x, _turned(node, 1, (1, 2, 3, 0)), bias], attrs, quant=node.output_quant())
+
+
+CUSTOM_ROWS: Mapping[str, Row] = {"Convolution2DTransposeBias": transpose_conv_with_bias}
 
 ROWS: Mapping[str, Row] = {
     "CONV_3D": conv_3d,

@@ -84,6 +84,8 @@ class TfliteOperator:
     options_name: str | None
     options: Any
     """The accessor object of the tflite package; None when the file holds no options that the importer reads."""
+    custom_options: bytes
+    """The options of a custom operator, in a form of its own."""
     where: str
 
     def read_options(self, name: str, *, required: bool = False) -> Any:
@@ -196,6 +198,7 @@ class _Reader:
             self.indices(table, "Intermediates", len(tensors), place, optional=False),
             options_name,
             options,
+            bytes(table.CustomOptionsAsNumpy()) if is_custom and table.CustomOptionsLength() else b"",
             f"{self.where}: {place}",
         )
 
