@@ -217,7 +217,7 @@ def older_forest(node: OnnxNode, kind: str) -> Forest:
         forest.children.append((place((key[0], yes)), place((key[0], no))))
     forest.splits = np.asarray(kept)
     led_to = {child for pair in forest.children for child in pair}
-    firsts = {tree: (tree, id) for tree, id in keys if place((tree, id)) not in led_to}
+    firsts = {tree: (tree, id) for tree, id in reversed(keys) if place((tree, id)) not in led_to}
     forest.roots = [place(firsts[tree]) for tree in dict.fromkeys(trees) if tree in firsts]
     found = (ints(f"{kind}_treeids"), ints(f"{kind}_nodeids"), ints(f"{kind}_ids"), _reals(node, f"{kind}_weights"))
     for tree, id, target, weight in zip(*found, strict=True):

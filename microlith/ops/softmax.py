@@ -39,7 +39,7 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
     assert x is not None
     axis = attrs["axis"]
     if x.dtype == np.float32:
-        centred = (x - x.max(axis=axis, keepdims=True)).astype(np.float64)
+        centred = (x - x.max(axis=axis, keepdims=True, initial=-np.inf)).astype(np.float64)
         exponentials = np.exp(np.float32(attrs["beta"]).astype(np.float64) * centred)
         return [(exponentials / exponentials.sum(axis=axis, keepdims=True)).astype(np.float32)]
     assert table is not None, "an integer softmax needs its table"
@@ -64,7 +64,7 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
 def _reference_log_softmax(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
     (x,) = inputs
     axis = attrs["axis"]
-    centred = (x - x.max(axis=axis, keepdims=True)).astype(np.float64)
+    centred = (x - x.max(axis=axis, keepdims=True, initial=-np.inf)).astype(np.float64)
     return [(centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))).astype(np.float32)]
 
 
