@@ -32,12 +32,15 @@ UNSUPPORTED: dict[str, set[str]] = {
     "audio-keyword/keyword_scrambled_svdf_taps.tflite": {"QUANTIZE", "SOFTMAX", "SVDF"},
     "audio-other/yamnet_quant.tflite": {"COMPLEX_ABS", "RESHAPE", "RFFT2D"},
     "detection/ssd_mobilenet_v1_coco_uint8.tflite": {"TFLite_Detection_PostProcess"},
-    "segmentation/selfie_segmentation.tflite": {"Convolution2DTransposeBias"},
 }
 """The operators that keep a model from being converted."""
 
 CHAOTIC = {"detection/yolox_nano_dynrange.tflite": 1.7}
 """Activations quantized at run time make steps of last bits: LiteRT's own kernels differ by up to 1.6 here."""
+
+STORED = {"segmentation/selfie_segmentation.tflite": 1.5e-4}
+"""LiteRT has no kernel of its own for a custom operator; the stored results are those of XNNPACK. Where the input is
+noise the last bits of its sums grow to 1e-4 on the way."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -52,7 +55,19 @@ def test_unsupported(name: str) -> None:
     assert {item.op for item in caught.value.items} == UNSUPPORTED[name]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in UNSUPPORTED])
+@pytest.mark.parametrize("name", [name for name in MODELS if name in STORED])
+def test_equals_stored_results(name: str, tmp_path: Path) -> None:
+    graph = convert(FOLDER / name)
+    modelfile.save(graph, tmp_path / "model.lith")
+    model = microlith.load(tmp_path / "model.lith")
+    with np.load(f"{FOLDER / name}.ref.npz") as arrays:
+        for k in range(3):
+            results = model.run({value.name: arrays[f"c{k}_in{j}"] for j, value in enumerate(graph.inputs)})
+            for j, value in enumerate(graph.outputs):
+                assert_close(np.asarray(results[value.name]), arrays[f"c{k}_out{j}"], value.name, STORED[name])
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in {**UNSUPPORTED, **STORED}])
 def test_equals_litert(name: str, tmp_path: Path) -> None:
     path = FOLDER / name
     with np.load(f"{path}.ref.npz") as arrays:
