@@ -44,7 +44,7 @@ from . import (
     onnx_tokens,
 )
 from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant, usable_array
-from .onnx_load import DEFAULT_DOMAIN, load_model, nodes_of, one_line, opset_of
+from .onnx_load import DEFAULT_DOMAIN, all_nodes, load_model, nodes_of, one_line, opset_of
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 from .onnx_subgraphs import CONTROL
 
@@ -214,7 +214,20 @@ class Level:
         self.builder.begin(node.name, node.op)
         return results
 
+    def _spend(self, nodes: int) -> None:
+        """Counts nodes of subgraphs: a body is read several times until its types settle, and bodies nest."""
+        if self.parent is not None:
+            self.parent._spend(nodes)
+            return
+        self.budget -= nodes
+        if self.budget < 0:
+            raise Reject("its subgraphs are too large in all")
+
+    budget = 10_000
+    """Nodes of subgraphs that may be read in all; see ``_Importer``."""
+
     def _read(self, proto: onnx.GraphProto, label: str) -> list[Entry]:
+        self._spend(len(proto.node) + 1)
         self._add_initializers(proto)
         for index, node in enumerate(_sorted(proto.node, self.visible())):
             self.convert(node, index)
@@ -360,6 +373,7 @@ class _Importer(Level):
         super().__init__(graph, opset_of(model), where, guesses=guesses)
         self.proto = model.graph
         self.nodes = nodes_of(model, ROWS)
+        self.budget += 30 * sum(1 for _ in all_nodes(model.graph))
         self.given = given
         self.constants = constants
 

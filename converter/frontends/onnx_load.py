@@ -113,7 +113,7 @@ def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.Nod
     names = sorted(
         {
             node.op_type
-            for node in _all_nodes(model.graph)
+            for node in all_nodes(model.graph)
             if node.op_type not in known and is_defined_by_others(node, opset)
         }
     )
@@ -123,7 +123,7 @@ def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.Nod
     skeleton = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
     skeleton.graph.name = model.graph.name
     skeleton.graph.node.extend(model.graph.node)
-    for node in _all_nodes(skeleton.graph):
+    for node in all_nodes(skeleton.graph):
         if node.op_type in names and node.domain in DEFAULT_DOMAIN:
             _state_defaults(node, opset)
     skeleton.graph.output.extend(model.graph.output)
@@ -142,13 +142,13 @@ def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.Nod
         return model.graph.node
 
 
-def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+def all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
     """The nodes of a graph and of its subgraphs."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                yield from _all_nodes(attribute.g)
+                yield from all_nodes(attribute.g)
 
 
 def _state_defaults(node: onnx.NodeProto, opset: int) -> None:

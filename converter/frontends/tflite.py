@@ -129,6 +129,8 @@ class Importer:
         self.constants = constants
         self.parent = parent
         self.builder = Builder(graph, self.subgraph.tensors, file_size, self)
+        self.budget = 10_000 + 30 * sum(len(part.operators) for part in model.subgraphs)
+        """Operators of subgraphs that may be converted in all; the importer of the whole model counts."""
         self.problems: list[Unsupported] = [] if parent is None else parent.problems
         self.bound: set[int] = set()
         """Values that already have the name of a tensor, by identity."""
@@ -203,8 +205,6 @@ class Importer:
         self.budget -= operators
         if self.budget < 0:
             raise Reject("its subgraphs are too large in all")
-
-    budget = 100_000
 
     def nested(self, node: TfliteNode, number: int, name: str) -> Importer:
         """Converts a subgraph into a graph of its own."""

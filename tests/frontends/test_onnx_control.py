@@ -288,3 +288,26 @@ def test_unsupported_nodes_inside_are_listed(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError) as caught:
         convert(save(parsed(text), tmp_path))
     assert {item.op for item in caught.value.items} == {"StringNormalizer", "Frobnicate"}
+
+
+def test_nested_loops_cannot_explode(tmp_path: Path) -> None:
+    """Each body carries a value that grows, so that it is read again and again, and holds the next loop."""
+
+    def body(level: int) -> str:
+        if level == 0:
+            return "w = Concat<axis = 0>(v, v)"
+        return f"""one{level} = Constant<value = int64 {{1}}>()
+            w = Loop(one{level}, c, v) <body = b{level} (int64 i, bool c, float[k] v) => (co, w) {{
+                co = Identity(c)
+                {body(level - 1)}
+            }}>"""
+
+    for depth in (3, 15, 17):
+        text = f"""g (int64 n, float[2] v) => (w) {{
+            c = Constant<value = bool {{1}}>()
+            {body(depth)}
+        }}"""
+        try:
+            convert(save(parsed(text), tmp_path))
+        except UnsupportedError as error:
+            assert depth > 3 and ("too large in all" in str(error) or "deeper than" in str(error))
