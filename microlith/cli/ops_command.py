@@ -27,6 +27,8 @@ def command(as_json: JsonOption = False) -> None:
         rows.append(
             {"op": opdef.name, "kernels": variants, "inputs": list(opdef.inputs), "attributes": dict(opdef.attrs)}
         )
+    for opdef in ops.control_ops():
+        rows.append({"op": opdef.name, "kernels": {}, "inputs": list(opdef.inputs), "attributes": dict(opdef.attrs)})
     foreign = supported_operators()
     if as_json:
         for row in rows:
@@ -36,6 +38,7 @@ def command(as_json: JsonOption = False) -> None:
     table = Table("op", "inputs", "kernels (type: instruction sets, best first)", title="Ops")
     for row in rows:
         kernels = ", ".join(f"{dtype}: {' '.join(isas)}" for dtype, isas in row["kernels"].items())
+        kernels = kernels or "runs subgraphs; in the runtime only"
         table.add_row(row["op"], " ".join(row["inputs"]), kernels)
     console.print(table)
     for frontend, names in foreign.items():
