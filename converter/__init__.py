@@ -108,7 +108,8 @@ def _kind(head: bytes, suffix: str, where: str) -> str | None:
 
 
 def supported_operators() -> dict[str, list[str]]:
-    """The operators that each frontend knows, by format, in alphabetical order."""
+    """The operators that each frontend knows, by format, in alphabetical order; ONNX's own before other domains."""
     from .frontends import onnx, onnx_subgraphs, tflite
 
-    return {"ONNX": sorted({*onnx.ROWS, *onnx_subgraphs.CONTROL}), "TFLite": sorted(tflite.ROWS)}
+    foreign = sorted(f"{domain}.{name}" for domain, name in onnx.FOREIGN_ROWS)
+    return {"ONNX": [*sorted({*onnx.ROWS, *onnx_subgraphs.CONTROL}), *foreign], "TFLite": sorted(tflite.ROWS)}

@@ -34,9 +34,6 @@ REMARKS = dict.fromkeys(
 )
 """Of tests with another result: whose fault it is."""
 
-RESOLVED_BEFORE_ROWS = ("Shape", "Size", "If", "Loop", "Scan")
-"""Operators that the importer treats itself."""
-
 INTRODUCTION = """\
 # Operators
 
@@ -137,10 +134,14 @@ def _onnx_table(results: Mapping[outcomes.Key, outcomes.Outcome]) -> Iterator[st
         total[case.op] += 1
         passed[case.op] += (case.kind, case.name) not in results
     rows = []
-    for name in sorted({*onnx_frontend.ROWS, *RESOLVED_BEFORE_ROWS}):
+    for name in sorted({*onnx_frontend.ROWS, *onnx_frontend.CONTROL}):
         row = onnx_frontend.ROWS.get(name)
         used = ", ".join(ops_of(row)) if row is not None else ""
         rows.append((name, used, f"{passed[name]} of {total[name]}" if total[name] else "no tests"))
+    for (domain, name), row in sorted(onnx_frontend.FOREIGN_ROWS.items()):
+        title = f"{domain}:{name}"
+        count = f"{passed[title]} of {total[title]}" if total[title] else "no tests"
+        rows.append((title, ", ".join(ops_of(row)), count))
     yield from _table(("operator", "ops", "node tests"), rows)
     others = sorted(name for name in _defined_by_others() if name not in onnx_frontend.ROWS)
     yield f"Replaced by the graphs that define them: {', '.join(others)}.\n\n"
@@ -187,8 +188,12 @@ def _op_table() -> Iterator[str]:
 
 
 def main() -> None:
-    if sys.argv[1:] != ["--page"]:
+    options = sys.argv[1:]
+    if options not in ([], ["--page"], ["--runtime"]):
+        sys.exit(__doc__)
+    if options != ["--page"]:
         outcomes.store(outcomes.measured())
+    if not options:
         outcomes.store(outcomes.measured_as_generated(), outcomes.GENERATED_FILE)
     PAGE.write_text(page(outcomes.stored()), "utf-8")
 
