@@ -14,7 +14,7 @@ from ...ops.shape_rules import fresh_dim
 from .onnx_graph import Entry, OnnxNode, Poison, Reject
 
 if TYPE_CHECKING:
-    from .onnx import Level
+    from .onnx_level import Level
 
 ENDLESS = np.iinfo(np.int64).max
 """The number of iterations of a loop that ends by its condition alone."""

@@ -1,0 +1,300 @@
+"""One graph of an ONNX model while it is read: names looked up, nodes converted one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import onnx
+
+from ...errors import ModelFormatError, ShapeError, Unsupported
+from ...ir import Graph, TensorType, Value
+from ...verify import MAX_DEPTH
+from ..passes.unique_names import make_names_unique
+from . import onnx_control
+from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
+from .onnx_load import DEFAULT_DOMAIN, one_line
+from .onnx_sizes import compute, compute_sizes, shape_of, size_of
+from .onnx_subgraphs import CONTROL
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The conversion of each operator."""
+
+    own: Mapping[str, Row]
+    """Of ONNX's own domain, by name."""
+    foreign: Mapping[tuple[str, str], Row]
+    """Of others, by domain and name."""
+
+
+class Level:
+    """One graph while it is read: the model itself, or a subgraph of a node, which sees the names around it."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        opset: int,
+        where: str,
+        tables: Tables,
+        parent: Level | None = None,
+        guesses: Guesses | None = None,
+    ) -> None:
+        self.graph = graph
+        self.tables = tables
+        self.opset = opset
+        self.where = where
+        self.parent = parent
+        self.scope: dict[str, Entry] = {}
+        self.builder: Builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
+        self.rejected: list[Unsupported] = [] if parent is None else parent.rejected
+        self._captures: dict[int, tuple[Value, Value]] = {}
+
+    def fail(self, what: str, hint: str = "") -> ModelFormatError:
+        return ModelFormatError(what, where=self.where, hint=hint)
+
+    # Names.
+
+    def knows(self, name: str) -> bool:
+        return name in self.scope or (self.parent is not None and self.parent.knows(name))
+
+    def visible(self) -> set[str]:
+        """All names that a node may read."""
+        return set(self.scope) | (self.parent.visible() if self.parent is not None else set())
+
+    def lookup(self, name: str) -> Entry:
+        """What a name stands for; one from around a subgraph is captured."""
+        if name not in self.scope:
+            assert self.parent is not None
+            self.scope[name] = self._from_outside(self.parent.lookup(name))
+        return self.scope[name]
+
+    def define(self, name: str, value: Value) -> None:
+        """A name for an input."""
+        if name:
+            self.scope[name] = value
+
+    def _from_outside(self, entry: Entry) -> Entry:
+        if isinstance(entry, Value):
+            return self.capture(entry)
+        if isinstance(entry, Sizes) and entry.lower is not None:
+            lower = entry.lower
+            return replace(entry, lower=lambda: self.capture(lower()))
+        return entry
+
+    # Subgraphs.
+
+    def child(self, name: str) -> Level:
+        """A level for a subgraph of a node of this one."""
+        if self._depth() >= MAX_DEPTH:
+            raise Reject(f"subgraphs lie deeper than {MAX_DEPTH} levels")
+        return Level(Graph(name, contract=self.graph.contract), self.opset, self.where, self.tables, self)
+
+    def _depth(self) -> int:
+        return 0 if self.parent is None else 1 + self.parent._depth()
+
+    def input(self, name: str, type: TensorType) -> Value:
+        """A new input of a subgraph."""
+        return Value(self.builder.unique(name), type)
+
+    def capture(self, outer: Value) -> Value:
+        """What a value of the level around is here: an input, or the same constant."""
+        if outer.data is not None:
+            value = Value(outer.name, outer.type, data=outer.data, quant=outer.quant)
+            value.decoded_from = outer.decoded_from
+            return value
+        if id(outer) not in self._captures:
+            inner = Value(self.builder.unique(f"{outer.name}_outside"), outer.type, quant=outer.quant)
+            self._captures[id(outer)] = (outer, inner)
+        return self._captures[id(outer)][1]
+
+    @property
+    def captured(self) -> list[Value]:
+        """The values of the level around that are inputs here."""
+        return [outer for outer, _ in self._captures.values()]
+
+    def outer_of(self, inner: Value) -> Value | None:
+        """The value of the level around that an input stands for."""
+        return next((outer for outer, value in self._captures.values() if value is inner), None)
+
+    def read(self, proto: onnx.GraphProto) -> list[Entry]:
+        """Converts the nodes of a subgraph; its outputs."""
+        self.builder.reserve({*(item.name for item in proto.input), *(n for node in proto.node for n in node.output)})
+        return self._read(proto, proto.name)
+
+    def read_inside(self, proto: onnx.GraphProto, node: OnnxNode) -> list[Entry]:
+        """Converts the nodes of a subgraph as if they stood in this graph in the place of ``node``."""
+        results = self._read(proto, node.name)
+        self.builder.begin(node.name, node.op)
+        return results
+
+    def _spend(self, nodes: int) -> None:
+        """Counts nodes of subgraphs: a body is read several times until its types settle, and bodies nest."""
+        if self.parent is not None:
+            self.parent._spend(nodes)
+            return
+        self.budget -= nodes
+        if self.budget < 0:
+            raise Reject("its subgraphs are too large in all")
+
+    budget = 10_000
+    """Nodes of subgraphs that may be read in all; see ``_Importer``."""
+
+    def _read(self, proto: onnx.GraphProto, label: str) -> list[Entry]:
+        self._spend(len(proto.node) + 1)
+        self._add_initializers(proto)
+        for index, node in enumerate(in_order(proto.node, self.visible())):
+            self.convert(node, index)
+        missing = [info.name for info in proto.output if not self.knows(info.name)]
+        if missing:
+            raise self.fail(f"no node computes '{missing[0]}', an output of a subgraph of '{label}'")
+        return [self._as_value(self.lookup(info.name)) for info in proto.output]
+
+    def _as_value(self, entry: Entry) -> Entry:
+        """Sizes as the tensor that they are at run time."""
+        if not isinstance(entry, Sizes):
+            return entry
+        known = entry.known()
+        if known is not None:
+            return self.builder.computed(known)
+        return entry.lower() if entry.lower is not None else entry
+
+    def finish(self, outputs: Sequence[Value], inputs: Sequence[Value], outer: Mapping[int, Value]) -> Graph:
+        """The graph of a subgraph, with ``inputs`` and then one input for each value of ``outer``."""
+        taken = [
+            self._captures[key][1] if key in self._captures else self.input(value.name, value.type)
+            for key, value in outer.items()
+        ]
+        self.graph.inputs, self.graph.outputs = [*inputs, *taken], list(outputs)
+        self.graph.remove_dead()
+        make_names_unique(self.graph)
+        return self.graph
+
+    # Nodes.
+
+    def _add_initializers(self, graph: onnx.GraphProto) -> None:
+        for tensor in graph.initializer:
+            try:
+                self.scope[tensor.name] = constant(array_of(tensor), tensor.name)
+            except Reject as error:
+                self.scope[tensor.name] = Poison()
+                self.rejected.append(Unsupported(tensor.name, "initializer", error.reason, error.hint))
+            except (ValueError, TypeError) as error:
+                raise self.fail(f"the data of initializer '{tensor.name}' is damaged: {one_line(error)}") from error
+        for sparse in graph.sparse_initializer:
+            self.scope[sparse.values.name] = Poison()
+            self.rejected.append(Unsupported(sparse.values.name, "initializer", "it is a sparse tensor"))
+
+    def convert(self, proto: onnx.NodeProto, index: int) -> None:
+        """Converts one node; what cannot be converted is noted, and its outputs are poisoned."""
+        label = proto.name or next((name for name in proto.output if name), f"{proto.op_type}_{index}")
+        for name in proto.input:
+            if name and not self.knows(name):
+                raise self.fail(f"node '{label}' uses '{name}', which no node before it computes")
+        for name in proto.output:
+            if name and name in self.scope:
+                raise self.fail(f"node '{label}' computes '{name}' a second time")
+        entries = [self.lookup(name) if name else None for name in proto.input]
+        node = OnnxNode(proto, entries, self.opset, label)
+        try:
+            results = self._results(node)
+        except (Reject, ShapeError) as error:
+            reason, hint = (error.reason, error.hint) if isinstance(error, Reject) else (error.what, error.hint)
+            self._reject(node, reason, hint)
+            results = []
+        except (ValueError, TypeError, IndexError, OverflowError, ArithmeticError) as error:
+            self._reject(node, f"it is malformed: {one_line(error)}", "check the model with onnx.checker")
+            results = []
+        created = self.builder.created
+        for position, name in enumerate(proto.output):
+            if not name:
+                continue
+            result = results[position] if position < len(results) else Poison()
+            if isinstance(result, Value) and id(result) in created:
+                created.remove(id(result))
+                result.name = name
+            self.scope[name] = result
+
+    def _results(self, node: OnnxNode) -> Sequence[Entry]:
+        self.builder.begin(node.name, node.op)
+        domain = node.proto.domain
+        row = self.tables.own.get(node.op) if domain in DEFAULT_DOMAIN else self.tables.foreign.get((domain, node.op))
+        if row is None and domain not in DEFAULT_DOMAIN:
+            raise Reject(f"operators of domain '{domain}' are not supported")
+        if any(isinstance(entry, Poison) for entry in node.entries):
+            return self._poisoned(node, row)
+        if node.op == "Shape":
+            return self._sizes(node, [shape_of(node)])
+        if node.op == "Size":
+            return self._sizes(node, [size_of(node)])
+        if node.op in CONTROL:
+            return CONTROL[node.op](self, node)
+        if domain in DEFAULT_DOMAIN and (arrays := compute(node)) is not None:
+            return [self.builder.computed(array) for array in arrays]
+        if (sizes := compute_sizes(node)) is not None:
+            return self._sizes(node, sizes)
+        if row is None:
+            raise Reject(*why_unknown(node))
+        result = row(self.builder, node)
+        node.check_all_read()
+        results = [result] if isinstance(result, Value) else list(result)
+        for index in range(len(results), len(node.output_names)):
+            if node.wants(index):
+                raise Reject(f"output {index} is not supported")
+        return results
+
+    def _sizes(self, node: OnnxNode, results: Sequence[Sizes]) -> Sequence[Entry]:
+        """Sizes that are all known are constants like any other; the others can be read at run time."""
+        lowered: list[Value] = []
+
+        def lower() -> Value:
+            if not lowered:
+                row = self.tables.own[node.op]
+                result = self.builder.elsewhere(node.name, node.op, lambda: row(self.builder, node))
+                lowered.extend([result] if isinstance(result, Value) else result)
+            return lowered[0]
+
+        return [
+            replace(item, lower=lower) if (known := item.known()) is None else self.builder.computed(known)
+            for item in results
+        ]
+
+    def _poisoned(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
+        """A node behind a rejected one: it is reported too when its operator is not known at all."""
+        if row is None and node.op not in CONTROL:
+            raise Reject(*why_unknown(node))
+        return []
+
+    def _reject(self, node: OnnxNode, reason: str, hint: str) -> None:
+        domain = node.proto.domain
+        op = f"{domain}.{node.op}" if domain not in DEFAULT_DOMAIN else node.op
+        self.rejected.append(Unsupported(node.name, op, reason, hint))
+
+
+def in_order(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.NodeProto]:
+    """The nodes in an order in which each comes after those it reads from, as far as there is one."""
+    waiting, ordered = list(nodes), []
+    known = {*available, ""}
+    while waiting:
+        rest = []
+        for node in waiting:
+            if all(name in known for name in node.input):
+                ordered.append(node)
+                known.update(node.output)
+            else:
+                rest.append(node)
+        if len(rest) == len(waiting):
+            return ordered + rest
+        waiting = rest
+    return ordered
+
+
+def why_unknown(node: OnnxNode) -> tuple[str, str]:
+    """Reason and hint for an operator without a row."""
+    if node.op in onnx_control.REASONS:
+        return onnx_control.REASONS[node.op]
+    try:
+        onnx.defs.get_schema(node.op, node.opset, "")
+    except Exception:  # onnx.defs.SchemaError, which is a C++ exception
+        return f"ONNX opset {node.opset} has no such operator", ""
+    return "this operator is not supported", ""
