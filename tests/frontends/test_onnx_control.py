@@ -13,7 +13,7 @@ from onnx_models import check, compare, run_reference, save
 import microlith
 from microlith import modelfile
 from microlith.converter import convert
-from microlith.errors import InputError, UnsupportedError
+from microlith.errors import InputError, ShapeError, UnsupportedError
 from microlith.ir import Graph, all_graphs
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -311,3 +311,40 @@ def test_nested_loops_cannot_explode(tmp_path: Path) -> None:
             convert(save(parsed(text), tmp_path))
         except UnsupportedError as error:
             assert depth > 3 and ("too large in all" in str(error) or "deeper than" in str(error))
+
+
+def test_squeeze_of_a_size_that_is_open(tmp_path: Path) -> None:
+    """Which dimensions go is decided by the rank that the model declares for its output."""
+    text = "g (float[n,1,3] x) => (float[k] y) { z = Squeeze(x) y = Relu(z) }"
+    x = np.array([[[1, -2, 3]]], np.float32)
+    for declared, shape, fails in (((None,), (3,), True), ((None, 3), (1, 3), False)):
+        model = onnx.parser.parse_model(HEAD + text)
+        model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, declared))
+        modelfile.save(convert(save(model, tmp_path)), tmp_path / "m.lith")
+        session = microlith.load(tmp_path / "m.lith")
+        np.testing.assert_array_equal(session.run(x)["y"], np.maximum(x, 0).reshape(shape))
+        two = np.concatenate([x, x])
+        if fails:
+            with pytest.raises(ShapeError):
+                session.run(two)
+        else:
+            assert session.run(two)["y"].shape == (2, 3)
+
+
+def test_a_squeeze_behind_a_question(tmp_path: Path) -> None:
+    """What exporters make of a squeeze along a dimension that they do not know."""
+    text = """g (float[2,n] x) => (y) {
+        one = Constant<value = int64 {1}>()
+        axis = Constant<value = int64[1] {-1}>()
+        shape = Shape<start = 1>(x)
+        is_one = Equal(shape, one)
+        z = If(is_one) <
+            then_branch = t () => (a) { a = Squeeze(x, axis) },
+            else_branch = e () => (b) { b = Identity(x) }>
+        y = Neg(z)
+    }"""
+    modelfile.save(convert(save(parsed(text), tmp_path)), tmp_path / "m.lith")
+    session = microlith.load(tmp_path / "m.lith")
+    np.testing.assert_array_equal(session.run(np.array([[1], [2]], np.float32))["y"], [-1, -2])
+    with pytest.raises(ShapeError):
+        session.run(np.ones((2, 3), np.float32))
