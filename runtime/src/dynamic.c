@@ -146,6 +146,14 @@ void lith_dynamic_destroy(lith_dynamic *self) {
     lith_release(&allocator, self, 1, sizeof *self);
 }
 
+size_t lith_dynamic_packed_bytes(const lith_dynamic *self) {
+    size_t sum = self->binding->packed_bytes;
+    for (int32_t i = 0; i < self->model->n_children; i++) {
+        sum += self->children[i] != NULL ? lith_dynamic_packed_bytes(self->children[i]) : 0;
+    }
+    return sum;
+}
+
 /* ---- inputs -------------------------------------------------------------------------------------------------------
  */
 

@@ -57,6 +57,9 @@ lith_status lith_dynamic_bind_input(lith_dynamic *dynamic, int32_t index, const 
 /* Runs all nodes. Outputs keep their values until the next run, resize, or failed run. */
 lith_status lith_dynamic_run(lith_dynamic *dynamic, const lith_watch *watch, lith_message *message);
 
+/* Bytes of constants that were packed, those of subgraphs included. */
+size_t lith_dynamic_packed_bytes(const lith_dynamic *dynamic);
+
 /* Gives a tensor a value, whose block (may be NULL) is taken over. */
 void lith_dynamic_put(lith_dynamic *dynamic, int32_t tensor, const nnacl_tensor *type, const void *place,
                       lith_block *block);

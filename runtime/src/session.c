@@ -454,7 +454,7 @@ lith_status lith_session_memory(const lith_session *session, lith_memory_info *i
         const lith_model *model = session->model;
         result.arena_bytes = session->blocks.held;
         result.lower_bound_bytes = session->blocks.peak;
-        result.packed_bytes = session->dynamic->binding->packed_bytes;
+        result.packed_bytes = lith_dynamic_packed_bytes(session->dynamic);
         result.overhead_bytes += sizeof *session->dynamic + session->dynamic->binding->params_size +
                                  (size_t)model->n_tensors * (sizeof(nnacl_tensor) + sizeof(lith_slot)) +
                                  (size_t)model->n_nodes * (sizeof(lith_step) + sizeof(uint64_t));
