@@ -84,6 +84,12 @@ def test_attributes_are_fields(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(OPS) & set(catalogue.ops())))
+def test_both_sides_read_the_same_inputs(name: str) -> None:
+    """The inputs whose values decide about shapes, in the OpDef and in the plan half."""
+    assert catalogue.ops()[name].data_inputs == sum(1 << index for index in OPS[name].data_positions)
+
+
+@pytest.mark.parametrize("name", sorted(set(OPS) & set(catalogue.ops())))
 def test_kernel_equals_reference(name: str) -> None:
     opdef = OPS[name]
     visited: set[int] = set()
