@@ -156,7 +156,7 @@ FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
     "add": _of_s8(_elementwise),
     "avg_pool2d": _pool,
     "conv2d": _weighted(0),
-    "conv_transpose": _of_s8(_transposed),
+    "conv_transpose": _transposed,
     "dense": _weighted(0),
     "depthwise_conv2d": _weighted(3),
     "matmul": _of_s8(_elementwise),

@@ -168,13 +168,14 @@ def transposed_sums(x: np.ndarray, weights: np.ndarray, attrs: Attrs) -> np.ndar
 
 
 def _reference_conv_transpose(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
-    x, weights, bias, requant = (*inputs, None, None)[:4]
+    x, weights, bias, requant, w_zeros = (*inputs, None, None, None)[:5]
     assert x is not None and weights is not None
     if x.dtype == np.float32:
         return [finish_float(transposed_sums(x, weights, attrs), bias, attrs)]
     assert requant is not None
     centred = x.astype(np.float64) - attrs["x_zero"]
-    sums = transposed_sums(centred, weights.astype(np.float64) - attrs["w_zero"], attrs)
+    zeros = attrs["w_zero"] if w_zeros is None else w_zeros
+    sums = transposed_sums(centred, weights.astype(np.float64) - zeros, attrs)
     return [finish_integer(sums, bias, requant, attrs, x.dtype)]
 
 
@@ -201,15 +202,20 @@ def _integer_sample(
 ) -> Sample:
     *kernel, depth, width = weight_shape
     rounding = sampling.weighted_rounding(rng)
-    spread = 74.0 * 74.0 * math.sqrt(depth * math.prod(kernel))
+    dtype: type = np.int8 if rng.integers(2) else np.int16
+    factor = 1.0 if dtype is np.int8 else 256.0
+    spread = 74.0 * 74.0 * factor * math.sqrt(depth * math.prod(kernel))
+    bias_type: type = np.int64 if dtype is np.int16 and rng.integers(2) else np.int32
     inputs = [
-        sampling.integers(rng, (*shape, depth)),
+        sampling.integers(rng, (*shape, depth), dtype),
         sampling.integers(rng, tuple(weight_shape), low=-127),
-        rng.integers(-int(2 * spread), int(2 * spread), width, np.int32) if rng.integers(3) else None,
-        sampling.requant_input(rng, width, spread, rounding),
+        rng.integers(-int(2 * spread), int(2 * spread), width, bias_type) if rng.integers(3) else None,
+        sampling.requant_input(rng, width, spread / factor, rounding),
     ]
+    if rng.integers(4) == 0:
+        inputs.append(rng.integers(-128, 128, width, dtype=np.int32))
     zeros = {name: sampling.zero_point(rng) for name in ("x_zero", "w_zero", "y_zero")}
-    return Sample(inputs, {**attrs, **zeros, "rounding": rounding, **sampling.integer_clamp(rng)})
+    return Sample(inputs, {**attrs, **zeros, "rounding": rounding, **sampling.integer_clamp(rng, dtype)})
 
 
 def _materialize_transposed(node: Node, contract: str) -> Materialized:
@@ -230,7 +236,7 @@ register(
     ),
     OpDef(
         name="conv_transpose",
-        inputs=("x", "weights", "bias?", "requant?"),
+        inputs=("x", "weights", "bias?", "requant?", "w_zeros?"),
         infer=_infer_conv_transpose,
         reference=_reference_conv_transpose,
         samples=_sample_conv_transpose,

@@ -8,7 +8,8 @@
 
 /* Takes sizes and channels from x and the kernel sizes from the weights. */
 static const char *read_shapes(nnacl_conv_nd_params *p, const nnacl_tensor *in, int32_t n_in, int32_t n_out) {
-    NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and requant, and one output");
+    NNACL_REQUIRE(n_in >= 2 && n_in <= 5 && n_out == 1,
+                  "expected x, weights, bias, requant and w_zeros, and one output");
     const nnacl_tensor *x = &in[0], *w = &in[1];
     NNACL_REQUIRE(x->rank >= 3 && x->rank <= 5 && w->rank == x->rank,
                   "x and weights must have one to three spatial dimensions");
@@ -36,24 +37,25 @@ static const char *finish(nnacl_conv_nd_params *p, const nnacl_tensor *in, int32
     }
     dims[x->rank - 1] = p->out_c;
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
-    p->has_bias = bias != NULL;
+    p->has_bias = p->has_w_zeros = 0;
     if (x->dtype == NNACL_F32) {
+        p->has_bias = bias != NULL;
         NNACL_REQUIRE(in[1].dtype == NNACL_F32, "weights must be f32 as x is");
         NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->out_c), "bias must be f32 [output channels]");
-        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3), "requant is for integers only");
+        NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3) && !nnacl_plan_input(in, n_in, 4),
+                      "requant and w_zeros are for integers only");
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
         return NULL;
     }
-    NNACL_REQUIRE(x->dtype == NNACL_S8 && in[1].dtype == NNACL_S8, "x and weights must be f32 or s8");
+    NNACL_REQUIRE((x->dtype == NNACL_S8 || x->dtype == NNACL_S16) && in[1].dtype == NNACL_S8,
+                  "x must be f32, s8 or s16, and weights s8 where x is an integer");
     NNACL_REQUIRE(p->groups == 1, "integers have one group");
-    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, p->out_c), "bias must be s32 [output channels]");
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
-                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "a zero point is outside -128 .. 127");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, x->dtype) && nnacl_plan_zero_ok(p->w_zero, NNACL_S8) &&
+                      nnacl_plan_zero_ok(p->y_zero, x->dtype),
+                  "a zero point is outside the range of its tensor");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, x->dtype), "q_min .. q_max is not a range within that of y");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
-    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), p->out_c, p->rounding);
+    return nnacl_plan_weighted(in, n_in, p->out_c, p->rounding, &p->has_bias, &p->has_w_zeros);
 }
 
 static const char *conv3d_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
@@ -115,7 +117,9 @@ static size_t conv_nd_workspace(const void *params, const nnacl_kernel *kernel) 
         return AVX2_POSITIONS * taps * (size_t)(p->in_c / p->groups) * sizeof(float);
     }
     /* The sums of one output position. */
-    return kernel->dtype == NNACL_S8 ? (size_t)p->out_c * sizeof(int32_t) : 0;
+    return kernel->dtype == NNACL_F32
+               ? 0
+               : (size_t)p->out_c * (kernel->dtype == NNACL_S8 ? sizeof(int32_t) : sizeof(int64_t));
 }
 
 static size_t conv_nd_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {

@@ -63,15 +63,19 @@ static void draw_conv_transpose(check_case *c) {
     p->y_zero = check_zero(c);
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_input(c, c->dtype, rank + 2, dims);
-    check_input(c, c->dtype, rank + 2, weights);
+    check_input(c, c->dtype == NNACL_F32 ? NNACL_F32 : NNACL_S8, rank + 2, weights);
     check_mark_constant(c);
     if (check_chance(c, 60)) {
-        check_vector(c, c->dtype == NNACL_F32 ? NNACL_F32 : NNACL_S32, width * p->groups);
+        const int32_t narrow = c->dtype == NNACL_F32 ? NNACL_F32 : NNACL_S32;
+        check_vector(c, c->dtype == NNACL_S16 && check_chance(c, 50) ? NNACL_S64 : narrow, width * p->groups);
     } else {
         check_absent(c);
     }
-    if (c->dtype == NNACL_S8) {
+    if (c->dtype != NNACL_F32) {
         check_requant(c, width, p->rounding, taps * depth);
+        if (check_chance(c, 25)) {
+            check_zeros(c, width);
+        }
     }
     check_sum_tolerance(c, taps * depth);
 }

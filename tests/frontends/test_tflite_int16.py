@@ -83,6 +83,39 @@ def test_convolution(seed: int, bias_type: str, tmp_path: Path) -> None:
     check(b, tmp_path, rng)
 
 
+@pytest.mark.parametrize("bias_type", ["", "int64"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_transpose_conv(seed: int, bias_type: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    b = TfliteBuilder()
+    height, width, depth, channels = (int(v) for v in rng.integers(1, 9, 4))
+    kernel, stride, padding = [int(v) for v in rng.integers(2, 5, 2)], int(rng.integers(1, 3)), int(rng.integers(2))
+    given = scale_of(rng)
+    x = b.input((1, height, width, depth), "int16", **given)
+    operands, scale = weights(b, rng, (channels, *kernel, depth), 0, given["scale"], bias_type or "int64")
+    sizes = [s * stride if padding == 0 else (s - 1) * stride + k for s, k in zip((height, width), kernel, strict=True)]
+    y = b.output((1, *sizes, channels), "int16", scale=scale)
+    options = {"Padding": padding, "StrideH": stride, "StrideW": stride}
+    shape = b.constant(np.array([1, *sizes, channels], np.int32))
+    inputs = [shape, operands[0], x, *(operands[1:] if bias_type else [])]
+    b.operator("TRANSPOSE_CONV", inputs, [y], "TransposeConvOptions", **options)
+    check(b, tmp_path, rng)
+
+
+@pytest.mark.parametrize("options", [{}, {"AlignCorners": True}, {"HalfPixelCenters": True}], ids=str)
+@pytest.mark.parametrize("size", [(8, 10), (3, 2), (7, 9)], ids=str)
+def test_resizes(size: tuple[int, int], options: dict[str, bool], tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    b = TfliteBuilder()
+    given = scale_of(rng)
+    x, sizes = b.input((2, 4, 5, 3), "int16", **given), b.constant(np.array(size, np.int32))
+    for name in ("ResizeBilinear", "ResizeNearestNeighbor"):
+        y = b.output((2, *size, 3), "int16", **given)
+        operator = "RESIZE_BILINEAR" if name == "ResizeBilinear" else "RESIZE_NEAREST_NEIGHBOR"
+        b.operator(operator, [x, sizes], [y], f"{name}Options", **options)
+    check(b, tmp_path, rng)
+
+
 @pytest.mark.parametrize("bias_type", ["int32", "int64"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_fully_connected(seed: int, bias_type: str, tmp_path: Path) -> None:
