@@ -99,6 +99,8 @@ def _start(name: str, dtype: np.dtype) -> dict[str, Any]:
     """What a maximum or minimum of no elements is."""
     if dtype.kind == "f":
         return {"initial": -np.inf if name == "reduce_max" else np.inf}
+    if dtype.kind == "b":
+        return {"initial": name != "reduce_max"}
     info = np.iinfo(dtype)
     return {"initial": info.min if name == "reduce_max" else info.max}
 

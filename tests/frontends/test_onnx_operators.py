@@ -227,6 +227,8 @@ MOVEMENTS = [
         for scales in (f32(1, 1, 2, 2), f32(1, 1, 1.7, 0.6))
         for mode in ("linear", "cubic")
         for t in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+        # Where size times scale is no integer ONNX Runtime departs from the standard's own test vectors.
+        if (t, float(scales[2])) != ("align_corners", float(np.float32(1.7)))
     ),
     Case("Resize", (IMAGE,), (None, None, ints(2, 4, 5, 13)), {"mode": "linear"}, 13),
     Case("Resize", (IMAGE,), (None, f32(1, 1, 3, 2)), {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1}),
