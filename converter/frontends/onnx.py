@@ -14,8 +14,9 @@ import numpy as np
 import onnx
 
 from ...dtypes import DType
-from ...errors import InputError, ShapeError, Unsupported, UnsupportedError
+from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
+from ...ops.shape_rules import MAX_RANK
 from ..passes.unique_names import make_names_unique
 from . import (
     onnx_attention,
@@ -43,7 +44,7 @@ from . import (
 )
 from .onnx_graph import Guesses, Poison, Reject, Row, constant, usable_array
 from .onnx_level import Level, Tables, in_order
-from .onnx_load import all_nodes, load_model, nodes_of, opset_of
+from .onnx_load import all_nodes, load_model, nodes_of, one_line, opset_of
 
 ROWS: dict[str, Row] = {
     **onnx_attention.ROWS,
@@ -72,6 +73,9 @@ ROWS: dict[str, Row] = {
 FOREIGN_ROWS: dict[tuple[str, str], Row] = {**onnx_contrib.ROWS, **onnx_ml.ROWS}
 """Operators of other domains, by domain and name."""
 
+MAX_SIZE = 2**31 - 1
+"""Of a dimension."""
+
 Progress = Callable[[int, int, str], None]
 """Called with the number of steps done, the number of all steps, and what is being done."""
 
@@ -91,12 +95,26 @@ def import_onnx(
     """
     path = Path(source) if isinstance(source, str | Path) else None
     where = "model" if path is None else str(path)
+    try:
+        return _import(source, path, where, inputs or {}, constants or {}, progress)
+    except UnicodeDecodeError as error:
+        raise ModelFormatError(f"a name is damaged: {one_line(error)}", where=where, hint="export it again") from error
+
+
+def _import(
+    source: str | Path | bytes | onnx.ModelProto,
+    path: Path | None,
+    where: str,
+    inputs: Mapping[str, Sequence[int]],
+    constants: Mapping[str, np.ndarray],
+    progress: Progress | None,
+) -> Graph:
     model = load_model(source, where)
-    shapes = {**(inputs or {}), **{name: array.shape for name, array in (constants or {}).items()}}
+    shapes = {**inputs, **{name: array.shape for name, array in constants.items()}}
     name = "model" if path is None else path.stem
 
     def run(guesses: Guesses) -> Graph:
-        importer = _Importer(model, where, name, shapes, constants or {}, guesses)
+        importer = _Importer(model, where, name, shapes, constants, guesses)
         return importer.run(progress or (lambda done, total, text: None))
 
     guesses = Guesses()
@@ -220,6 +238,8 @@ class _Importer(Level):
                 shape.append(dim.dim_value)
             else:
                 shape.append(dim.dim_param or f"{info.name}_dim{axis}")
+        if len(shape) > MAX_RANK or any(isinstance(dim, int) and dim > MAX_SIZE for dim in shape):
+            return self._reject_input(info.name, f"its shape {tuple(shape)} has too many dimensions or elements")
         if given is not None:
             self._check_given(info.name, shape, given)
         return TensorType(dtype, tuple(shape))
@@ -232,7 +252,8 @@ class _Importer(Level):
 
     def _check_given(self, name: str, shape: Sequence[Dim], given: Sequence[int]) -> None:
         fits = len(given) == len(shape) and all(
-            size >= 0 and (isinstance(dim, str) or dim in (0, size)) for dim, size in zip(shape, given, strict=True)
+            0 <= size <= MAX_SIZE and (isinstance(dim, str) or dim in (0, size))
+            for dim, size in zip(shape, given, strict=True)
         )
         if not fits:
             raise InputError(

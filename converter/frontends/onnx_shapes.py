@@ -174,8 +174,8 @@ def split(g: Builder, node: OnnxNode) -> list[Value]:
     axis = axis_of(node, "axis", 0, len(x.shape))
     size = x.shape[axis]
     count = node.integer("num_outputs", len(node.output_names))
-    if count < 1 or count < len(node.output_names):
-        raise Reject(f"attribute 'num_outputs' is {count}")
+    if count < 1 or count != len(node.output_names):
+        raise Reject(f"attribute 'num_outputs' is {count}, there are {len(node.output_names)} outputs")
     if node.opset >= 13 and node.has(1) and node.value(1).data is None:
         return g.add_all("split", [x, node.value(1)], {"axis": axis, "sizes": (EQUAL_PIECES,) * count})
     parts = (node.vector(1, "input 'split'") if node.has(1) else None) if node.opset >= 13 else node.integers("split")
