@@ -20,6 +20,7 @@ from row_ops import ops_of
 
 from microlith import ops
 from microlith.converter.frontends import onnx as onnx_frontend
+from microlith.converter.frontends import onnx_subgraphs
 from microlith.converter.frontends import tflite as tflite_frontend
 from microlith.nnacl_kernels import catalogue
 
@@ -134,7 +135,7 @@ def _onnx_table(results: Mapping[outcomes.Key, outcomes.Outcome]) -> Iterator[st
         total[case.op] += 1
         passed[case.op] += (case.kind, case.name) not in results
     rows = []
-    for name in sorted({*onnx_frontend.ROWS, *onnx_frontend.CONTROL}):
+    for name in sorted({*onnx_frontend.ROWS, *onnx_subgraphs.CONTROL}):
         row = onnx_frontend.ROWS.get(name)
         used = ", ".join(ops_of(row)) if row is not None else ""
         rows.append((name, used, f"{passed[name]} of {total[name]}" if total[name] else "no tests"))
