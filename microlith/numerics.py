@@ -137,7 +137,8 @@ def requantize_wide(acc: ArrayLike, multiplier: ArrayLike, shift: ArrayLike, rou
     far = _shift_up(high, np.clip(right - 32, 1, 62))
     fits = (high >= INT32_MIN) & (high <= INT32_MAX) & (right >= 1)
     near = _shift_up((np.where(fits, high, 0) << 32) + low, np.clip(right, 1, 32))
-    near = np.where(fits, near, np.where((high > 0) | ((high == 0) & (low > 0)), 1 << 40, -((high < 0).astype(np.int64) << 40)))
+    beyond = np.where((high > 0) | ((high == 0) & (low > 0)), 1 << 40, -((high < 0).astype(np.int64) << 40))
+    near = np.where(fits, near, beyond)
     result = np.where(right > 93, 0, np.where(right > 32, far, near))
     return np.clip(result, INT32_MIN, INT32_MAX)
 

@@ -110,7 +110,7 @@ def _reference_quantize(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> li
 
 
 def _quantize_by_groups(x: np.ndarray, scale: np.ndarray, zero: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """As LiteRT: whole groups of 8 elements times 1 / scale, half to even; the others in double, half away from zero."""
+    """As LiteRT: whole groups of 8 elements times 1 / scale, half to even; others in double, half away from zero."""
     flat, scales, zeros = (np.broadcast_to(item, x.shape).reshape(-1) for item in (x, scale, zero))
     edge = x.size // 8 * 8
     with np.errstate(all="ignore"):

@@ -325,7 +325,8 @@ def materialize_requantize(node: Node, contract: str) -> Materialized:
     y_scale, y_zero = tensor_quant(node, node.output)
     shape = node.output.shape
     bytes_only = node.input(0).dtype.size == node.output.dtype.size == 1
-    is_vector = contract == "tflite-double" and bytes_only and math.prod(dim if isinstance(dim, int) else 16 for dim in shape) >= 16
+    count = math.prod(dim if isinstance(dim, int) else 16 for dim in shape)
+    is_vector = contract == "tflite-double" and bytes_only and count >= 16
     attrs = {
         "x_zero": x_zero,
         "y_zero": y_zero,
