@@ -147,7 +147,7 @@ def print_table(rows: Sequence[Row], baselines: Mapping[str, Any]) -> None:
     for target in dict.fromkeys(row.target for row in rows):
         print(f"\n### {targets.get(target).title}\n")
         print(
-            "| model | MACs | instructions (M) | per MAC | other engine (M) | ratio | code | weights | RAM | arena | right |"
+            "| model | MACs | instructions (M) | per MAC | other (M) | ratio | code | weights | RAM | arena | right |"
         )
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
         for row in (row for row in rows if row.target == target):
