@@ -132,7 +132,7 @@ def causal_convolution(g: Builder, node: OnnxNode) -> list[Value]:
     kernel = weights.type.static_shape[2]
     past = node.optional(3)
     if past is None:
-        past = g.const(np.zeros((batch, channels, kernel - 1), np.float32), "past")
+        past = g.add("expand", [g.const(np.float32(0.0), "past")], {"shape": (batch, channels, kernel - 1)})
     padded = g.add("concat", [past, x], {"axis": 2}) if kernel > 1 else x
     rows = g.reshape(g.transpose(padded, (0, 2, 1)), (batch, 1, length + kernel - 1, channels))
     w = g.reshape(g.transpose(weights, (1, 2, 0)), (1, 1, kernel, channels))

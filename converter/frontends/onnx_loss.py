@@ -42,8 +42,9 @@ def _loss(g: Builder, node: OnnxNode, x: Value) -> Value:
     rank = len(x.shape)
     batch, *rest = labels.shape
     column = g.reshape(labels, (batch, 1, *rest))
-    numbers = np.arange(classes, dtype=labels.dtype.numpy).reshape(-1, *[1] * (rank - 2))
-    is_label = g.add("equal", [column, g.const(numbers, "classes")])
+    limits = [g.const(np.asarray(number, labels.dtype.numpy), "classes") for number in (0, classes, 1)]
+    numbers = g.reshape(g.add("range", limits), (classes, *[1] * (rank - 2)))
+    is_label = g.add("equal", [column, numbers])
     loss = g.add("neg", [_picked(g, is_label, x)])
     weight = None
     if weights is not None:

@@ -205,8 +205,9 @@ def hardmax(g: Builder, node: OnnxNode) -> Value:
     if isinstance(size, str):
         raise Reject("the size of the axis must be known", FIX_SIZES)
     best = g.add("argmax", [x], {"axis": axis, "keep_dims": 1, "to": DType.s64.value})
-    places = np.arange(size, dtype=np.int64).reshape([-1 if i == axis else 1 for i in range(len(x.shape))])
-    y = g.cast(g.add("equal", [best, g.const(places, "places")]), x.dtype)
+    numbers = g.add("range", [g.const(np.asarray(number, np.int64), "places") for number in (0, size, 1)])
+    places = g.reshape(numbers, [size if index == axis else 1 for index in range(len(x.shape))])
+    y = g.cast(g.add("equal", [best, places]), x.dtype)
     return g.reshape(y, shape)
 
 

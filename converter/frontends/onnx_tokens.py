@@ -11,6 +11,7 @@ from .onnx_reduce import reduced
 from .onnx_shapes import cut
 
 MODES = ("TF", "IDF", "TFIDF")
+MOST_COLUMNS = 1 << 20
 
 
 def tf_idf(g: Builder, node: OnnxNode) -> Value:
@@ -21,6 +22,8 @@ def tf_idf(g: Builder, node: OnnxNode) -> Value:
         raise Reject(f"the tokens have shape {shape}, expected [C] or [N, C] with C known", FIX_SIZES)
     x = g.cast(g.reshape(x, (1, *shape)) if len(shape) == 1 else x, DType.s64)
     columns = node.integers("ngram_indexes") or []
+    if not columns or min(columns) < 0 or max(columns) >= MOST_COLUMNS:
+        raise Reject("attribute 'ngram_indexes' is empty or out of range")
     pools = _pools(node, len(columns))
     shortest, longest = node.integer("min_gram_length", 1), node.integer("max_gram_length", 1)
     counts = []
