@@ -60,6 +60,7 @@ class OperatorSpec:
     options: Mapping[str, Any]
     custom_code: str = ""
     intermediates: Sequence[int] = ()
+    custom_options: bytes = b""
 
 
 def _sequence(value: float | Sequence[float] | np.ndarray) -> list[Any]:
@@ -133,8 +134,9 @@ class TfliteBuilder:
         self.subgraphs.append(TfliteBuilder())
         return len(self.subgraphs), self.subgraphs[-1]
 
-    def custom(self, code: str, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        self.operators.append(OperatorSpec("CUSTOM", list(inputs), list(outputs), None, {}, code))
+    def custom(self, code: str, inputs: Sequence[int], outputs: Sequence[int], options: bytes = b"") -> None:
+        spec = OperatorSpec("CUSTOM", list(inputs), list(outputs), None, {}, code, custom_options=options)
+        self.operators.append(spec)
 
     def build(self) -> bytes:
         fb = flatbuffers.Builder(1024)
@@ -288,8 +290,11 @@ class TfliteBuilder:
             options = getattr(tflite, f"{op.table}End")(fb)
         inputs, outputs = self._ints(fb, op.inputs), self._ints(fb, op.outputs)
         intermediates = self._ints(fb, op.intermediates) if op.intermediates else None
+        custom = fb.CreateByteVector(op.custom_options) if op.custom_options else None
         tflite.OperatorStart(fb)
         tflite.OperatorAddOpcodeIndex(fb, code)
+        if custom is not None:
+            tflite.OperatorAddCustomOptions(fb, custom)
         tflite.OperatorAddInputs(fb, inputs)
         tflite.OperatorAddOutputs(fb, outputs)
         if intermediates is not None:

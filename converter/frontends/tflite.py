@@ -23,11 +23,13 @@ from . import (
     tflite_control,
     tflite_conv,
     tflite_data,
+    tflite_detection,
     tflite_image,
     tflite_index,
     tflite_math,
     tflite_numeric,
     tflite_rnn,
+    tflite_svdf,
 )
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
@@ -42,10 +44,11 @@ ROWS: Mapping[str, Row] = {
     **tflite_math.ROWS,
     **tflite_numeric.ROWS,
     **tflite_rnn.ROWS,
+    **tflite_svdf.ROWS,
 }
 """Builtin operator -> its conversion."""
 
-CUSTOM_ROWS: Mapping[str, Row] = {**tflite_image.CUSTOM_ROWS}
+CUSTOM_ROWS: Mapping[str, Row] = {**tflite_detection.CUSTOM_ROWS, **tflite_image.CUSTOM_ROWS}
 """Custom operator -> its conversion."""
 
 

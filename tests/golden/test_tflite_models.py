@@ -31,7 +31,6 @@ MODELS = sorted(
 UNSUPPORTED: dict[str, set[str]] = {
     "audio-keyword/keyword_scrambled_svdf_taps.tflite": {"QUANTIZE", "SOFTMAX", "SVDF"},
     "audio-other/yamnet_quant.tflite": {"COMPLEX_ABS", "RESHAPE", "RFFT2D"},
-    "detection/ssd_mobilenet_v1_coco_uint8.tflite": {"TFLite_Detection_PostProcess"},
 }
 """The operators that keep a model from being converted."""
 
