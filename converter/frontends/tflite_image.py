@@ -12,7 +12,7 @@ from microlith.dtypes import DType
 from microlith.ir import Quant, Value
 from microlith.numerics import TFLITE_UP_BY_8
 
-from .tflite_conv import check_weights, window_padding
+from .tflite_conv import check_weights, window_attrs, window_padding
 from .tflite_graph import Row, TfliteNode, fused_clamp, is_shifted, require
 
 LINEAR, NEAREST = 1, 0
@@ -32,16 +32,14 @@ def _size(node: TfliteNode) -> tuple[int, int, int, int]:
 def resize_bilinear(node: TfliteNode) -> Value:
     """In LiteRT's arithmetic: float32; integers in fixed point with 10 fractional bits; uint8 in float32, truncated."""
     options = node.options("ResizeBilinearOptions")
-    x, shape, size = node.value(0), node.shape(0), _size(node)
+    x, size = node.value(0), _size(node)
     corners, centers = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
     require(not (corners and centers), "align_corners with half_pixel_centers")
     require(x.dtype in (DType.f32, DType.s8, DType.s16), f"{x.dtype.name} is not supported")
     arithmetic = EVEN if x.dtype is DType.f32 else FIXED
     if is_shifted(node.input_tensor(0)):
+        # As LiteRT's reference kernel; enlarging 8 times its other kernels have code of their own, which rounds apart.
         arithmetic = UNSIGNED
-        by_eight = size[1] == 8 * shape[1] and size[2] == 8 * shape[2]
-        own_kernel = centers and shape[3] % 8 == 0 and by_eight
-        require(not own_kernel, "uint8 enlarged 8 times has a kernel of its own in LiteRT")
     attrs = {
         "mode": LINEAR,
         "transform": ALIGN_CORNERS if corners else HALF_PIXEL if centers else ASYMMETRIC,
@@ -66,6 +64,20 @@ def resize_nearest(node: TfliteNode) -> Value:
 def _resized(node: TfliteNode, x: Value, size: tuple[int, ...], attrs: Mapping[str, Any]) -> Value:
     full = {"stepwise": 1, "size": size, "scale": (1.0,) * 4, **attrs}
     return node.add("resize", [x], full, quant=node.output_quant())
+
+
+def l2_pool_2d(node: TfliteNode) -> Value:
+    """The root of the mean of squares under each window."""
+    options = node.options("Pool2DOptions", required=True)
+    x, shape = node.value(0), node.shape(0)
+    require(len(shape) == 4 and x.dtype is DType.f32, f"{x.dtype.name} of shape {list(shape)}")
+    kernel = (options.FilterHeight(), options.FilterWidth())
+    attrs = {**window_attrs(node, options, shape, kernel, (1, 1)), "kernel_h": kernel[0], "kernel_w": kernel[1]}
+    root = node.add("sqrt", [node.add("avg_pool2d", [node.add("mul", [x, x])], attrs)])
+    limits = fused_clamp(options.FusedActivationFunction())
+    if limits == fused_clamp(0):
+        return root
+    return node.add("clip", [root], {"alpha": limits["clamp_min"], "beta": limits["clamp_max"]})
 
 
 def transpose_conv(node: TfliteNode) -> Value:
@@ -179,6 +191,7 @@ CUSTOM_ROWS: Mapping[str, Row] = {"Convolution2DTransposeBias": transpose_conv_w
 ROWS: Mapping[str, Row] = {
     "CONV_3D": conv_3d,
     "CONV_3D_TRANSPOSE": conv_3d_transpose,
+    "L2_POOL_2D": l2_pool_2d,
     "RESIZE_BILINEAR": resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
     "TRANSPOSE_CONV": transpose_conv,

@@ -14,6 +14,9 @@ from .tflite_graph import Row, TfliteNode, axis_of, require
 
 INDEX_TYPES = (DType.s32, DType.s64)
 
+MOST = 1 << 24
+"""Elements that a tensor made here may have."""
+
 
 def gather_nd(node: TfliteNode) -> Value:
     x, indices = node.value(0), node.value(1)
@@ -28,7 +31,7 @@ def gather_nd(node: TfliteNode) -> Value:
 def scatter_nd(node: TfliteNode) -> Value:
     """Updates into zeros; those for the same place add up."""
     indices, updates, shape = node.value(0), node.value(1), node.ints(2, "the shape")
-    require(min(shape, default=0) >= 0 and int(np.prod(shape, dtype=np.int64)) <= 1 << 28, f"shape {shape}")
+    require(min(shape, default=0) >= 0 and int(np.prod(shape, dtype=np.int64)) <= MOST, f"shape {shape}")
     zeros = node.const(np.zeros(shape, updates.dtype.numpy), suffix="zeros")
     is_number = updates.dtype not in (DType.b8, DType.f16)
     return node.add("scatter_nd", [zeros, indices, updates], {"reduction": int(is_number)}, quant=node.output_quant())
@@ -74,6 +77,71 @@ def unique(node: TfliteNode) -> list[Value]:
     return [node.add("slice", [slices, start, number, axis]), places]
 
 
+def dynamic_update_slice(node: TfliteNode) -> Value:
+    """A block of the input is replaced; where it starts comes at run time."""
+    x, update, start = node.value(0), node.value(1), node.value(2)
+    require(start.dtype in INDEX_TYPES, f"start is {start.dtype.name}")
+    return node.add("update_slice", [x, update, start], quant=node.output_quant())
+
+
+def sparse_to_dense(node: TfliteNode) -> Value:
+    """Values at some places of a tensor that holds a default everywhere else."""
+    indices, shape, values = node.value(0), node.ints(1, "the shape"), node.value(2)
+    default = node.array(3, "the default")
+    require(1 <= len(shape) <= 8 and min(shape) >= 0 and int(np.prod(shape, dtype=np.int64)) <= MOST, f"shape {shape}")
+    picks = indices.type.static_shape
+    rows, depth = (picks[0], picks[1]) if len(picks) == 2 else (int(np.prod(picks)), 1)
+    require(depth == len(shape) and default.size == 1, f"indices {list(picks)} for shape {shape}")
+    full = node.const(np.full(shape, default.reshape(()), default.dtype), suffix="default")
+    if values.type.count == 1 and rows != 1:
+        values = node.add("expand", [node.reshape(values, (1,))], {"shape": (rows,)})
+    places = node.reshape(indices, (rows, depth))
+    return node.add("scatter_nd", [full, places, node.reshape(values, (rows,))], quant=node.output_quant())
+
+
+def _segments(reduction: int, start: str) -> Row:
+    """Rows of the input combined by the number of the segment that each belongs to; negative ones are left out."""
+
+    def row(node: TfliteNode) -> Value:
+        data, ids, counts = node.value(0), node.value(1), node.ints(2, "the number of segments")
+        require(len(counts) == 1 and 0 <= counts[0] <= MOST, f"{counts} segments")
+        require(data.dtype in (DType.f32, DType.s32), f"{data.dtype.name} is not supported")
+        shape, rank = node.shape(0), len(node.shape(1))
+        require(shape[:rank] == node.shape(1), f"segments {list(node.shape(1))} for shape {list(shape)}")
+        limits = np.finfo(np.float32) if data.dtype is DType.f32 else np.iinfo(np.int32)
+        value = {"zero": 0, "one": 1, "lowest": limits.min, "highest": limits.max}[start]
+        empty = node.const(np.full((counts[0], *shape[rank:]), value, data.dtype.numpy), suffix="empty")
+        outside = node.const(np.array(counts[0], ids.dtype.numpy), suffix="outside")
+        is_negative = node.add("less", [ids, node.const(np.array(0, ids.dtype.numpy), suffix="zero")])
+        places = node.reshape(node.add("where", [is_negative, outside, ids]), (*node.shape(1), 1))
+        return node.add("scatter_nd", [empty, places, data], {"reduction": reduction})
+
+    return row
+
+
+def matrix_diag(node: TfliteNode) -> Value:
+    """Matrices of zeros but for their diagonals."""
+    x, shape = node.value(0), node.shape(0)
+    require(len(shape) >= 1, "the input is a scalar")
+    size = shape[-1]
+    zero = node.const(np.zeros((), x.dtype.numpy), suffix="zero")
+    mask = node.const(np.eye(size, dtype=np.bool_), suffix="mask")
+    return node.add("where", [mask, node.reshape(x, (*shape[:-1], 1, size)), zero], quant=node.output_quant())
+
+
+def matrix_set_diag(node: TfliteNode) -> Value:
+    """Matrices with their diagonals replaced."""
+    x, diagonal, shape = node.value(0), node.value(1), node.shape(0)
+    require(len(shape) >= 2 and node.shape(1) == (*shape[:-2], min(shape[-2:])), "the diagonal does not fit")
+    columns = np.minimum(np.arange(shape[-1]), min(shape[-2:]) - 1)
+    spread = node.add(
+        "gather", [diagonal, node.const(columns.astype(np.int32), suffix="columns")], {"axis": len(shape) - 2}
+    )
+    mask = node.const(np.eye(*shape[-2:], dtype=np.bool_), suffix="mask")
+    rows = node.reshape(spread, (*shape[:-2], 1, shape[-1]))
+    return node.add("where", [mask, rows, x], quant=node.output_quant())
+
+
 def non_max_suppression(node: TfliteNode) -> list[Value]:
     """The boxes that are kept, best first, filled up with zeros; their scores (V5), and their number."""
     boxes, scores = node.value(0), node.value(1)
@@ -112,13 +180,21 @@ def _filled_up(node: TfliteNode, x: Value, count: int) -> Value:
 
 
 ROWS: Mapping[str, Row] = {
+    "DYNAMIC_UPDATE_SLICE": dynamic_update_slice,
     "GATHER_ND": gather_nd,
+    "MATRIX_DIAG": matrix_diag,
+    "MATRIX_SET_DIAG": matrix_set_diag,
     "NON_MAX_SUPPRESSION_V4": non_max_suppression,
     "NON_MAX_SUPPRESSION_V5": non_max_suppression,
     "ONE_HOT": one_hot,
     "REVERSE_SEQUENCE": reverse_sequence,
     "SCATTER_ND": scatter_nd,
+    "SPARSE_TO_DENSE": sparse_to_dense,
     "TOPK_V2": top_k,
     "UNIQUE": unique,
+    "UNSORTED_SEGMENT_MAX": _segments(3, "lowest"),
+    "UNSORTED_SEGMENT_MIN": _segments(4, "highest"),
+    "UNSORTED_SEGMENT_PROD": _segments(2, "one"),
+    "UNSORTED_SEGMENT_SUM": _segments(1, "zero"),
     "WHERE": where,
 }

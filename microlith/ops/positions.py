@@ -276,6 +276,36 @@ def _sample_tensor_scatter(rng: np.random.Generator) -> Sample:
     return Sample([x, update, positions], {"axis": axis, "circular": int(rng.integers(2))})
 
 
+# update_slice
+
+
+def _infer_update_slice(node: Node) -> list[TensorType]:
+    x, update, start = (node.input(index) for index in range(3))
+    require_dtype(node, update, x.dtype)
+    require_dtype(node, start, *INDEX_TYPES)
+    _require_same_shape(node, start, (len(x.shape),))
+    require(node, len(update.shape) == len(x.shape), "x and update have different ranks")
+    for axis, (dim, most) in enumerate(zip(update.shape, x.shape, strict=True)):
+        fits = not (isinstance(dim, int) and isinstance(most, int)) or dim <= most
+        require(node, fits, f"dimension {axis} of update is {dim}, more than {most}")
+    return [x.type]
+
+
+def _reference_update_slice(inputs: Arrays, attrs: Attrs) -> list[np.ndarray]:
+    x, update, start = inputs
+    y = x.copy()
+    firsts = [min(max(s, 0), n - m) for s, n, m in zip(start.tolist(), x.shape, update.shape, strict=True)]
+    place = tuple(slice(first, first + size) for first, size in zip(firsts, update.shape, strict=True))
+    y[place] = update
+    return [y]
+
+
+def _sample_update_slice(rng: np.random.Generator) -> Sample:
+    x = any_array(rng, sampling.shape(rng, sampling.size(rng, 0, 4), 5))
+    update = rng.integers(-50, 50, tuple(sampling.size(rng, 1, dim) for dim in x.shape)).astype(x.dtype)
+    return Sample([x, update, sampling.index_vector(rng, rng.integers(-1, 5, x.ndim))], {})
+
+
 # one_hot
 
 
@@ -503,6 +533,14 @@ register(
         samples=_sample_tensor_scatter,
         attrs={"axis": REQUIRED, "circular": 0},
         doc="x with a run of slices along axis replaced, from a position of each batch on.",
+    ),
+    OpDef(
+        name="update_slice",
+        inputs=("x", "update", "start"),
+        infer=_infer_update_slice,
+        reference=_reference_update_slice,
+        samples=_sample_update_slice,
+        doc="x with a block of it replaced, from a position on.",
     ),
     OpDef(
         name="one_hot",

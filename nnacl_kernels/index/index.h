@@ -84,6 +84,13 @@ typedef struct nnacl_tensor_scatter_params {
     int32_t has_positions, index_size, batch, outer, size, update_size, block_bytes;
 } nnacl_tensor_scatter_params;
 
+typedef struct nnacl_update_slice_params {
+    /* derived: x has `rank` dimensions, the last one contiguous bytes */
+    int32_t index_size, rank, element_size;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t update_dims[NNACL_MAX_RANK];
+} nnacl_update_slice_params;
+
 typedef struct nnacl_one_hot_params {
     int32_t axis;
     int32_t depth;

@@ -232,6 +232,26 @@ static const char *tensor_scatter_resize(void *params, const nnacl_tensor *in, i
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
 }
 
+static const char *update_slice_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                       int32_t n_out) {
+    nnacl_update_slice_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 3, 3, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0], *update = &in[1], *start = &in[2];
+    NNACL_REQUIRE(update->dtype == x->dtype && update->rank == x->rank, "x and update differ in type or rank");
+    for (int32_t i = 0; i < x->rank; i++) {
+        NNACL_REQUIRE(update->dims[i] <= x->dims[i], "update is larger than x");
+    }
+    NNACL_REQUIRE(is_index(start) && start->rank == 1 && start->dims[0] == x->rank,
+                  "start must be s32 or s64 [dimensions of x]");
+    p->index_size = index_size(start);
+    p->rank = x->rank;
+    p->element_size = (int32_t)nnacl_dtype_size(x->dtype);
+    copy_dims(p->dims, x, 0, x->rank);
+    copy_dims(p->update_dims, update, 0, x->rank);
+    return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
+}
+
 static const char *one_hot_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
                                   int32_t n_out) {
     nnacl_one_hot_params *p = params;
@@ -366,6 +386,7 @@ INDEX_OP(gather_nd, NNACL_ALIAS_NONE, gather_nd_parts, 0)
 INDEX_OP(scatter_elements, NNACL_ALIAS_IN_PLACE, NULL, 0)
 INDEX_OP(scatter_nd, NNACL_ALIAS_IN_PLACE, NULL, 0)
 INDEX_OP(tensor_scatter, NNACL_ALIAS_IN_PLACE, NULL, 0)
+INDEX_OP(update_slice, NNACL_ALIAS_IN_PLACE, NULL, 0)
 INDEX_OP(one_hot, NNACL_ALIAS_NONE, NULL, 1 << 2)
 INDEX_OP(trilu, NNACL_ALIAS_IN_PLACE, NULL, 1 << 1)
 INDEX_OP(eye_like, NNACL_ALIAS_NONE, NULL, 0)

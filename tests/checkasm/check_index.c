@@ -118,6 +118,16 @@ static void draw_tensor_scatter(check_case *c) {
     }
 }
 
+static void draw_update_slice(check_case *c) {
+    int32_t dims[NNACL_MAX_RANK];
+    const int32_t rank = draw_x(c, 0, 300, dims);
+    for (int32_t i = 0; i < rank; i++) {
+        dims[i] = check_int(c, 1, dims[i]);
+    }
+    check_input(c, c->dtype, rank, dims);
+    draw_indices(c, 1, &rank, 5);
+}
+
 static void draw_one_hot(check_case *c) {
     nnacl_one_hot_params *p = (void *)&c->params;
     int32_t dims[NNACL_MAX_RANK];
@@ -243,6 +253,7 @@ static const check_op ops[] = {
     {"scatter_elements", draw_scatter_elements},
     {"scatter_nd", draw_scatter_nd},
     {"tensor_scatter", draw_tensor_scatter},
+    {"update_slice", draw_update_slice},
     {"one_hot", draw_one_hot},
     {"trilu", draw_trilu},
     {"eye_like", draw_eye_like},

@@ -111,3 +111,55 @@ def test_conv_3d_transpose(padding: int, tmp_path: Path) -> None:
     inputs = [b.constant(ints(1, *size, 4)), filters, b.input((1, 3, 4, 5, 3))]
     b.operator("CONV_3D_TRANSPOSE", inputs, [b.output((1, *size, 4))], "Conv3DOptions", Padding=padding, **options)
     held(b, tmp_path)
+
+
+@pytest.mark.parametrize("start", [(0, 0, 0), (1, 2, 1), (9, -3, 2)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "int8", "int32"])
+def test_dynamic_update_slice(dtype: str, start: tuple[int, ...], tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    rng = np.random.default_rng(1)
+    x, update = b.input((3, 4, 5), dtype), b.input((2, 1, 3), dtype)
+    inputs = [x, update, b.input((3,), "int32")]
+    b.operator("DYNAMIC_UPDATE_SLICE", inputs, [b.output((3, 4, 5), dtype)])
+    arrays = [rng.integers(-9, 9, shape).astype(dtype) for shape in ((3, 4, 5), (2, 1, 3))]
+    held(b, tmp_path, [*arrays, ints(*start)])
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_sparse_to_dense(single: bool, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    places, shape = b.constant(np.array([[0, 1], [2, 3], [1, 0]], np.int32)), b.constant(ints(3, 4))
+    values = b.constant(np.array(2.5, np.float32)) if single else b.input((3,))
+    inputs = [places, shape, values, b.constant(np.array(-1, np.float32))]
+    dense = b.output((3, 4)) if not single else b.tensor((3, 4))
+    b.operator("SPARSE_TO_DENSE", inputs, [dense], "SparseToDenseOptions")
+    if single:
+        b.operator("ADD", [dense, b.input((3, 4))], [b.output((3, 4))], "AddOptions")
+    held(b, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("name", ["SUM", "PROD", "MAX", "MIN"])
+def test_unsorted_segments(name: str, dtype: str, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    ids, count = b.constant(ints(2, 0, -1, 2, 4, 0)), b.constant(np.array(5, np.int32))
+    inputs = [b.input((6, 3), dtype), ids, count]
+    b.operator(f"UNSORTED_SEGMENT_{name}", inputs, [b.output((5, 3), dtype)], f"UnsortedSegment{name.title()}Options")
+    held(b, tmp_path)
+
+
+def test_diagonals(tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    b.operator("MATRIX_DIAG", [b.input((2, 4))], [b.output((2, 4, 4))], "MatrixDiagOptions")
+    for shape in ((2, 3, 5), (2, 5, 3)):
+        inputs = [b.input(shape), b.input((2, 3))]
+        b.operator("MATRIX_SET_DIAG", inputs, [b.output(shape)], "MatrixSetDiagOptions")
+    held(b, tmp_path)
+
+
+@pytest.mark.parametrize("activation", [0, 3])
+def test_l2_pool(activation: int, tmp_path: Path) -> None:
+    b = TfliteBuilder()
+    options = {"StrideH": 2, "StrideW": 1, "FilterHeight": 3, "FilterWidth": 2, "FusedActivationFunction": activation}
+    b.operator("L2_POOL_2D", [b.input((1, 6, 7, 3))], [b.output((1, 3, 7, 3))], "Pool2DOptions", Padding=0, **options)
+    held(b, tmp_path)
