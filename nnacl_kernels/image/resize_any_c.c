@@ -38,8 +38,8 @@ static void fill(const nnacl_resize_params *p, char *y, int32_t blocks) {
 
 void nnacl_resize_any_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_resize_params *p = params;
-    const nnacl_resize_tables tables = nnacl_resize_fill_tables(p, ctx->workspace);
-    const int32_t last = p->rank - 1, count = p->to[last], *index = tables.index[last];
+    nnacl_resize_scratch *s = nnacl_resize_start(p, ctx->workspace);
+    const int32_t last = p->rank - 1, count = p->to[last], *index = nnacl_resize_index(s, last);
     const size_t block = (size_t)p->block * (size_t)p->element_size;
     const size_t x_row = (size_t)p->from[last] * block, y_row = (size_t)count * block;
     /* What lies outside of roi is at both ends. */
@@ -53,15 +53,14 @@ void nnacl_resize_any_c(const nnacl_ctx *ctx, const void *params, const void *co
     ptrdiff_t before = -1; /* the row of x that the last row of y was made of */
     const nnacl_range rows = nnacl_share(ctx, nnacl_resize_rows(p));
     for (int32_t row = rows.begin; row < rows.end; row++) {
-        const nnacl_resize_row at = nnacl_resize_row_at(p, &tables, row);
+        nnacl_resize_turn(p, s, row);
         char *y = (char *)out[0] + (size_t)row * y_row;
-        if (at.combinations == 0) {
+        if (s->combinations == 0) {
             fill(p, y, count);
             before = -1;
             continue;
         }
-        int32_t tap[NNACL_MAX_RANK];
-        const ptrdiff_t source = nnacl_resize_source(p, &tables, &at, 0, tap);
+        const ptrdiff_t source = nnacl_resize_source(p, s, 0);
         if (source == before) {
             memcpy(y, y - y_row, y_row);
             continue;

@@ -5,13 +5,12 @@
 NNACL_DECLARE(nnacl_resize_f32_c);
 
 /* The row of x, and its factor, that a combination of taps of the other dimensions means. */
-static const float *row_of(const nnacl_resize_params *p, const nnacl_resize_tables *tables, const nnacl_resize_row *at,
-                           const float *x, int32_t combination, float *factor) {
-    int32_t tap[NNACL_MAX_RANK];
-    const ptrdiff_t source = nnacl_resize_source(p, tables, at, combination, tap);
+static const float *row_of(const nnacl_resize_params *p, nnacl_resize_scratch *s, const float *x, int32_t combination,
+                           float *factor) {
+    const ptrdiff_t source = nnacl_resize_source(p, s, combination);
     *factor = 1.0f;
     for (int32_t i = 0; i < p->rank - 1; i++) {
-        *factor *= ((const float *)tables->weight[i])[tap[i]];
+        *factor *= ((const float *)nnacl_resize_weights(p, s, i))[s->tap[i]];
     }
     return x + source * p->from[p->rank - 1] * p->block;
 }
@@ -53,17 +52,17 @@ static void add_two_rows(const nnacl_resize_params *p, const int32_t *index, con
 }
 
 /* Single elements along the last dimension: the rows of x are summed before they are sampled. */
-static void sample_sum(const nnacl_resize_params *p, const nnacl_resize_tables *tables, const nnacl_resize_row *at,
-                       const float *x, float *restrict sum, float *restrict y) {
+static void sample_sum(const nnacl_resize_params *p, nnacl_resize_scratch *s, const float *x, float *restrict sum,
+                       float *restrict y) {
     const int32_t last = p->rank - 1, taps = p->taps[last], size = p->from[last];
-    const int32_t *index = tables->index[last];
-    const float *weight = tables->weight[last];
+    const int32_t *index = nnacl_resize_index(s, last);
+    const float *weight = nnacl_resize_weights(p, s, last);
     for (int32_t i = 0; i < size; i++) {
         sum[i] = 0.0f;
     }
-    for (int32_t combination = 0; combination < at->combinations; combination++) {
+    for (int32_t combination = 0; combination < s->combinations; combination++) {
         float factor;
-        const float *restrict a = row_of(p, tables, at, x, combination, &factor);
+        const float *restrict a = row_of(p, s, x, combination, &factor);
         for (int32_t i = 0; i < size; i++) {
             sum[i] += factor * a[i];
         }
@@ -82,34 +81,35 @@ static void sample_sum(const nnacl_resize_params *p, const nnacl_resize_tables *
 
 void nnacl_resize_f32_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_resize_params *p = params;
-    const nnacl_resize_tables tables = nnacl_resize_fill_tables(p, ctx->workspace);
-    const int32_t last = p->rank - 1, *index = tables.index[last];
+    nnacl_resize_scratch *s = nnacl_resize_start(p, ctx->workspace);
+    const int32_t last = p->rank - 1, *index = nnacl_resize_index(s, last);
+    const float *weights = nnacl_resize_weights(p, s, last);
     const ptrdiff_t y_row = (ptrdiff_t)p->to[last] * p->block;
     const nnacl_range rows = nnacl_share(ctx, nnacl_resize_rows(p));
     for (int32_t row = rows.begin; row < rows.end; row++) {
-        const nnacl_resize_row at = nnacl_resize_row_at(p, &tables, row);
+        nnacl_resize_turn(p, s, row);
         float *y = (float *)out[0] + row * y_row;
         for (int32_t o = 0; o < p->to[last]; o++) {
-            const bool outside = at.combinations == 0 || index[(ptrdiff_t)o * p->taps[last]] < 0;
+            const bool outside = s->combinations == 0 || index[(ptrdiff_t)o * p->taps[last]] < 0;
             for (int32_t c = 0; c < p->block; c++) {
                 y[(ptrdiff_t)o * p->block + c] = outside ? p->extrapolation : 0.0f;
             }
         }
-        if (p->block == 1 && at.combinations > 0) {
-            sample_sum(p, &tables, &at, in[0], tables.sums, y);
+        if (p->block == 1 && s->combinations > 0) {
+            sample_sum(p, s, in[0], nnacl_resize_sums(s), y);
             continue;
         }
         float factor[2];
         const float *x[2];
-        if (at.combinations == 2 && p->taps[last] == 2) {
-            x[0] = row_of(p, &tables, &at, in[0], 0, &factor[0]);
-            x[1] = row_of(p, &tables, &at, in[0], 1, &factor[1]);
-            add_two_rows(p, index, tables.weight[last], factor, x, y);
+        if (s->combinations == 2 && p->taps[last] == 2) {
+            x[0] = row_of(p, s, in[0], 0, &factor[0]);
+            x[1] = row_of(p, s, in[0], 1, &factor[1]);
+            add_two_rows(p, index, weights, factor, x, y);
             continue;
         }
-        for (int32_t combination = 0; combination < at.combinations; combination++) {
-            x[0] = row_of(p, &tables, &at, in[0], combination, &factor[0]);
-            add_row(p, index, tables.weight[last], factor[0], x[0], y);
+        for (int32_t combination = 0; combination < s->combinations; combination++) {
+            x[0] = row_of(p, s, in[0], combination, &factor[0]);
+            add_row(p, index, weights, factor[0], x[0], y);
         }
     }
 }

@@ -31,22 +31,20 @@ static int32_t fraction_bits(const nnacl_resize_params *p) {
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    static void sum_row_##name(const nnacl_resize_params *p, const nnacl_resize_tables *tables,                        \
-                               const nnacl_resize_row *at, const type *x, int32_t shift) {                             \
+    static void sum_row_##name(const nnacl_resize_params *p, nnacl_resize_scratch *s, const type *x, int32_t shift) {  \
         const int32_t last = p->rank - 1;                                                                              \
-        sum *sums = tables->sums;                                                                                      \
+        sum *sums = nnacl_resize_sums(s);                                                                              \
         for (ptrdiff_t i = 0; i < (ptrdiff_t)p->to[last] * p->block; i++) {                                            \
             sums[i] = 0;                                                                                               \
         }                                                                                                              \
-        for (int32_t combination = 0; combination < at->combinations; combination++) {                                 \
-            int32_t tap[NNACL_MAX_RANK];                                                                               \
-            const ptrdiff_t source = nnacl_resize_source(p, tables, at, combination, tap);                             \
+        for (int32_t combination = 0; combination < s->combinations; combination++) {                                  \
+            const ptrdiff_t source = nnacl_resize_source(p, s, combination);                                           \
             sum factor = 1;                                                                                            \
             for (int32_t i = 0; i < last; i++) {                                                                       \
-                factor *= (sum)((const number *)tables->weight[i])[tap[i]];                                            \
+                factor *= (sum)((const number *)nnacl_resize_weights(p, s, i))[s->tap[i]];                             \
             }                                                                                                          \
-            add_##name(p, tables->index[last], tables->weight[last], factor, x + source * p->from[last] * p->block,    \
-                       sums, shift);                                                                                   \
+            add_##name(p, nnacl_resize_index(s, last), nnacl_resize_weights(p, s, last), factor,                       \
+                       x + source * p->from[last] * p->block, sums, shift);                                            \
         }                                                                                                              \
     }
 
@@ -69,23 +67,23 @@ static int32_t fraction_bits(const nnacl_resize_params *p) {
     void nnacl_resize_##dtype##_c(const nnacl_ctx *ctx, const void *params, const void *const in[],                    \
                                   void *const out[]) {                                                                 \
         const nnacl_resize_params *p = params;                                                                         \
-        const nnacl_resize_tables tables = nnacl_resize_fill_tables(p, ctx->workspace);                                \
-        const int32_t last = p->rank - 1, bits = fraction_bits(p);                                                     \
+        nnacl_resize_scratch *s = nnacl_resize_start(p, ctx->workspace);                                               \
+        const int32_t last = p->rank - 1, bits = fraction_bits(p), *index = nnacl_resize_index(s, last);               \
         const ptrdiff_t width = (ptrdiff_t)p->to[last] * p->block;                                                     \
         const nnacl_range rows = nnacl_share(ctx, nnacl_resize_rows(p));                                               \
         for (int32_t row = rows.begin; row < rows.end; row++) {                                                        \
-            const nnacl_resize_row at = nnacl_resize_row_at(p, &tables, row);                                          \
+            nnacl_resize_turn(p, s, row);                                                                              \
             type *y = (type *)out[0] + row * width;                                                                    \
             if (p->arithmetic == NNACL_RESIZE_FIXED) {                                                                 \
-                sum_row_fixed_##dtype(p, &tables, &at, in[0], 0);                                                      \
+                sum_row_fixed_##dtype(p, s, in[0], 0);                                                                 \
             } else {                                                                                                   \
-                sum_row_float_##dtype(p, &tables, &at, in[0], p->arithmetic == NNACL_RESIZE_UNSIGNED ? 128 : 0);       \
+                sum_row_float_##dtype(p, s, in[0], p->arithmetic == NNACL_RESIZE_UNSIGNED ? 128 : 0);                  \
             }                                                                                                          \
             for (ptrdiff_t i = 0; i < width; i++) {                                                                    \
-                if (at.combinations == 0 || tables.index[last][i / p->block * p->taps[last]] < 0) {                    \
+                if (s->combinations == 0 || index[i / p->block * p->taps[last]] < 0) {                                 \
                     memcpy(&y[i], p->fill, sizeof y[i]);                                                               \
                 } else {                                                                                               \
-                    y[i] = finish_##dtype(p, tables.sums, i, bits);                                                    \
+                    y[i] = finish_##dtype(p, nnacl_resize_sums(s), i, bits);                                           \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \

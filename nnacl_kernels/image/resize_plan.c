@@ -243,7 +243,7 @@ static const char *resize_resize(void *params, const nnacl_tensor *in, int32_t n
 
 static size_t resize_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_resize_params *p = params;
-    const size_t tables = 2 * sizeof(int32_t) * (size_t)nnacl_resize_table_size(p);
+    const size_t tables = sizeof(nnacl_resize_scratch) + 2 * sizeof(int32_t) * (size_t)nnacl_resize_table_size(p);
     if (kernel->dtype == NNACL_ANY) {
         return tables;
     }

@@ -136,12 +136,18 @@ static inline void nnacl_resize_fixed_taps(const nnacl_resize_params *p, int32_t
     weight[0] = 1024 - weight[1];
 }
 
-/* Where the taps of all positions of all dimensions lie in the workspace: indices, then weights. */
-typedef struct nnacl_resize_tables {
-    int32_t *index[NNACL_MAX_RANK];
-    void *weight[NNACL_MAX_RANK]; /* float, or int32_t in fixed point */
-    void *sums;                   /* what is left of the workspace */
-} nnacl_resize_tables;
+/* The workspace begins with this; behind it lie, for each dimension, the indices and then the weights of the taps of
+ * all positions, and behind these room for sums. It does not stand on the stack, which is small on a microcontroller.
+ */
+typedef struct nnacl_resize_scratch {
+    int32_t table[NNACL_MAX_RANK]; /* where the indices of a dimension begin, in words */
+    int32_t sums;                  /* where the sums begin, in words */
+    /* The row of y that is computed: entry of tap 0 in each dimension; combinations of taps, 0: it lies outside of roi;
+     * entry of the taps of one combination. */
+    int32_t first[NNACL_MAX_RANK];
+    int32_t combinations;
+    int32_t tap[NNACL_MAX_RANK];
+} nnacl_resize_scratch;
 
 static inline int32_t nnacl_resize_table_size(const nnacl_resize_params *p) {
     int32_t entries = 0;
@@ -151,25 +157,38 @@ static inline int32_t nnacl_resize_table_size(const nnacl_resize_params *p) {
     return entries;
 }
 
-static inline nnacl_resize_tables nnacl_resize_fill_tables(const nnacl_resize_params *p, void *workspace) {
-    nnacl_resize_tables tables;
-    int32_t *index = workspace;
+static inline int32_t *nnacl_resize_index(nnacl_resize_scratch *s, int32_t i) {
+    return (int32_t *)(void *)(s + 1) + s->table[i];
+}
+
+/* float, or int32_t in fixed point */
+static inline void *nnacl_resize_weights(const nnacl_resize_params *p, nnacl_resize_scratch *s, int32_t i) {
+    return nnacl_resize_index(s, i) + p->to[i] * p->taps[i];
+}
+
+static inline void *nnacl_resize_sums(nnacl_resize_scratch *s) {
+    return (int32_t *)(void *)(s + 1) + s->sums;
+}
+
+static inline nnacl_resize_scratch *nnacl_resize_start(const nnacl_resize_params *p, void *workspace) {
+    nnacl_resize_scratch *s = workspace;
+    const bool fixed = p->arithmetic == NNACL_RESIZE_FIXED && p->mode != NNACL_RESIZE_NEAREST;
+    s->sums = 0;
     for (int32_t i = 0; i < p->rank; i++) {
-        const int32_t entries = p->to[i] * p->taps[i];
-        tables.index[i] = index;
-        tables.weight[i] = index + entries;
-        for (int32_t o = 0; o < p->to[i]; o++) {
-            const ptrdiff_t first = (ptrdiff_t)o * p->taps[i];
-            if (p->arithmetic == NNACL_RESIZE_FIXED && p->mode != NNACL_RESIZE_NEAREST) {
-                nnacl_resize_fixed_taps(p, i, o, index + first, (int32_t *)tables.weight[i] + first);
+        const int32_t taps = p->taps[i];
+        s->table[i] = s->sums;
+        s->sums += 2 * p->to[i] * taps;
+        int32_t *index = nnacl_resize_index(s, i);
+        char *weights = nnacl_resize_weights(p, s, i);
+        for (int32_t o = 0; o < p->to[i]; o++, index += taps, weights += (ptrdiff_t)taps * 4) {
+            if (fixed) {
+                nnacl_resize_fixed_taps(p, i, o, index, (int32_t *)(void *)weights);
             } else {
-                nnacl_resize_taps(p, i, o, index + first, (float *)tables.weight[i] + first);
+                nnacl_resize_taps(p, i, o, index, (float *)(void *)weights);
             }
         }
-        index += 2 * (ptrdiff_t)entries;
     }
-    tables.sums = index;
-    return tables;
+    return s;
 }
 
 /* Rows of y along its last dimension: the shares of the work. */
@@ -181,31 +200,24 @@ static inline int32_t nnacl_resize_rows(const nnacl_resize_params *p) {
     return rows;
 }
 
-/* A row of y: which entries of the tables are its own. */
-typedef struct nnacl_resize_row {
-    int32_t first[NNACL_MAX_RANK]; /* entry of tap 0 */
-    int32_t combinations;          /* of taps; 0: the row lies outside of roi */
-} nnacl_resize_row;
-
-static inline nnacl_resize_row nnacl_resize_row_at(const nnacl_resize_params *p, const nnacl_resize_tables *tables,
-                                                   int32_t row) {
-    nnacl_resize_row at = {{0}, 1};
+/* Turns to a row of y. */
+static inline void nnacl_resize_turn(const nnacl_resize_params *p, nnacl_resize_scratch *s, int32_t row) {
+    s->combinations = 1;
     for (int32_t i = p->rank - 2; i >= 0; i--) {
-        at.first[i] = row % p->to[i] * p->taps[i];
+        s->first[i] = row % p->to[i] * p->taps[i];
         row /= p->to[i];
-        at.combinations *= tables->index[i][at.first[i]] < 0 ? 0 : p->taps[i];
+        s->combinations *= nnacl_resize_index(s, i)[s->first[i]] < 0 ? 0 : p->taps[i];
     }
-    return at;
 }
 
-/* The row of x that a combination of taps means; `tap` receives the entry of each dimension. */
-static inline ptrdiff_t nnacl_resize_source(const nnacl_resize_params *p, const nnacl_resize_tables *tables,
-                                            const nnacl_resize_row *at, int32_t combination, int32_t *tap) {
+/* The row of x that a combination of taps means; s->tap receives the entry of each dimension. */
+static inline ptrdiff_t nnacl_resize_source(const nnacl_resize_params *p, nnacl_resize_scratch *s,
+                                            int32_t combination) {
     ptrdiff_t source = 0, stride = 1;
     for (int32_t i = p->rank - 2; i >= 0; i--) {
-        tap[i] = at->first[i] + combination % p->taps[i];
+        s->tap[i] = s->first[i] + combination % p->taps[i];
         combination /= p->taps[i];
-        source += tables->index[i][tap[i]] * stride;
+        source += nnacl_resize_index(s, i)[s->tap[i]] * stride;
         stride *= p->from[i];
     }
     return source;
