@@ -108,13 +108,21 @@ def softmax(node: TfliteNode) -> Value:
     x, beta = node.value(0), node.options("SoftmaxOptions").Beta()
     rank = len(x.shape)
     require(rank >= 1, "the input is a scalar")
+    attrs: dict[str, object] = {"axis": rank - 1, "beta": beta}
     if is_quantized(x):
         _require_signed(x)
-        y = node.output_quant()
-        scale, zero = (int16.Q15, 0) if is_int16(x) else (np.float32(1 / 256), -128)
-        fixed = y is not None and y.scale[0] == scale and y.zero_point[0] == zero
-        require(fixed, f"the output's scale is not {scale} with zero point {zero}")
-    return node.add("softmax", [x], {"axis": rank - 1, "beta": beta}, quant=node.output_quant())
+        y, to = node.output_quant(), node.output_type().dtype
+        scales = {
+            (DType.s8, DType.s8): (np.float32(1 / 256), -128),
+            (DType.s8, DType.s16): (np.float32(1 / 65536), -32768),
+            (DType.s16, DType.s16): (int16.Q15, 0),
+        }
+        require((x.dtype, to) in scales, f"from {x.dtype.name} to {to.name} is not supported")
+        scale, zero = scales[x.dtype, to]
+        near = y is not None and abs(y.scale[0] - scale) <= 0.001 * scale and y.zero_point[0] == zero
+        require(near, f"the output's scale is not {scale} with zero point {zero}")
+        attrs["to"] = to.value
+    return node.add("softmax", [x], attrs, quant=node.output_quant())
 
 
 def log_softmax(node: TfliteNode) -> Value:
@@ -281,13 +289,15 @@ def quantize(node: TfliteNode) -> Value:
     x, quant = node.value(0), node.output_quant()
     require(quant is not None and quant.is_per_tensor, "the output needs one scale")
     target = node.output_type().dtype
-    require(target in (DType.s8, DType.s16), f"to {target.name} is not supported")
+    require(target in (DType.s8, DType.s16, DType.s32), f"to {target.name} is not supported")
+    require(target is not DType.s32 or x.dtype is DType.s16, f"from {x.dtype.name} to int32 is not supported")
     if x.dtype is DType.f32:
         return node.add("quantize", [x], {"to": target.value}, quant=quant)
     require(x.quant is not None and x.quant.is_per_tensor, "the input has no scale")
     assert quant is not None and x.quant is not None
     count = x.type.count
-    if x.dtype is not DType.s8 or count < 16 or count % 16 == 0 or not _rounding_matters(x.quant, quant):
+    is_vector = x.dtype is DType.s8 and target is DType.s8
+    if not is_vector or count < 16 or count % 16 == 0 or not _rounding_matters(x.quant, quant):
         return node.add("requantize", [x], {"to": target.value}, quant=quant)
     # LiteRT rounds whole groups of 16 elements unlike those past them.
     flat = node.reshape(x, (count,))

@@ -177,6 +177,7 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
     "LocalResponseNormalizationOptions": _scalars(4, 4, 4, 4),
     "UnidirectionalSequenceLSTMOptions": _scalars(1, 4, 4, 1, 1, 1),
     "SequenceRNNOptions": _scalars(1, 1, 1),
+    "SVDFOptions": _scalars(4, 1, 1),
     "RNNOptions": _scalars(1, 1),
     "IfOptions": _scalars(4, 4),
     "WhileOptions": _scalars(4, 4),

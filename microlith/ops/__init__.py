@@ -180,6 +180,7 @@ def _load() -> None:
             sizes,
             slicing,
             softmax,
+            svdf,
             tree,
             volume,
             volume_pool,

@@ -247,10 +247,8 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
     scale = np.float32(-x_scale) * np.float32(node.attrs["beta"])
     distance = np.arange(255, -1, -1, dtype=np.float32)
     table = np.exp((scale * distance).astype(np.float64)).astype(np.float32)
-    if contract != "float-even":
-        return {}, {1: table}
     y_scale, y_zero = tensor_quant(node, node.output)
-    return {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.FLOAT_EVEN}, {1: table}
+    return {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.CONTRACTS[contract]}, {1: table}
 
 
 def materialize_mean(node: Node, contract: str) -> Materialized:

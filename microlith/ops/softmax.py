@@ -20,6 +20,17 @@ Attrs = Mapping[str, Any]
 SOFTMAX_SCALE, SOFTMAX_ZERO = 1.0 / 256.0, -128
 """The only quantization of an s8 softmax output."""
 
+_ATTRS = {
+    "axis": 0,
+    "beta": 1.0,
+    "mult": 0,
+    "shift": 0,
+    "rounding": 0,
+    "y_scale": SOFTMAX_SCALE,
+    "y_zero": SOFTMAX_ZERO,
+    "to": DType.s8.value,
+}
+
 
 def _infer(node: Node) -> list[TensorType]:
     x = node.input(0)
@@ -31,6 +42,9 @@ def _infer(node: Node) -> list[TensorType]:
     if table is not None:
         wanted = TensorType(DType.s16, (1026,)) if x.dtype is DType.s16 else TensorType(DType.f32, (256,))
         require(node, table.type == wanted, f"the table is {table.type}, not {wanted}")
+    if x.dtype is DType.s8:
+        require(node, node.attrs["to"] in (DType.s8.value, DType.s16.value), "y must be s8 or s16")
+        return [TensorType(DType(node.attrs["to"]), x.shape)]
     return same_type(node)
 
 
@@ -55,9 +69,10 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
         real = exponentials32 * (np.float32(1.0) / total)[..., None]
         even = numerics.quantize_array(real, attrs["y_scale"], attrs["y_zero"], np.int8, numerics.FLOAT_EVEN)
         return [np.ascontiguousarray(np.moveaxis(even, -1, axis))]
-    inverse = np.float32(1.0) / (total * np.float32(SOFTMAX_SCALE))
-    rounded = numerics.round_half_away(exponentials32 * inverse[..., None])
-    y = np.clip(rounded + SOFTMAX_ZERO, -128, 127).astype(np.int8)
+    inverse = np.float32(1.0) / (total * np.float32(attrs["y_scale"]))
+    rounded = numerics.round_half_away(exponentials32 * inverse[..., None]).astype(np.float64)
+    dtype = DType(attrs["to"]).numpy
+    y = np.clip(rounded + attrs["y_zero"], np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
     return [np.ascontiguousarray(np.moveaxis(y, -1, axis))]
 
 
@@ -88,6 +103,8 @@ def _sample_softmax(rng: np.random.Generator) -> Sample:
         table = np.exp(-scale * np.arange(255, -1, -1, dtype=np.float64)).astype(np.float32)
         attrs: dict[str, Any] = {"axis": axis, "y_scale": float(np.float32(2.0 ** rng.uniform(-10, -6)))}
         attrs |= {"y_zero": sampling.zero_point(rng), "rounding": sampling.rounding(rng)}
+        if attrs["rounding"] != numerics.FLOAT_EVEN and rng.integers(3) == 0:
+            attrs |= {"to": DType.s16.value, "y_zero": -32768, "y_scale": 1.0 / 65536.0}
         return Sample([sampling.integers(rng, shape), table], attrs)
     beta = 1.0 if rng.integers(2) else float(np.float32(rng.uniform(0.5, 2.0)))
     return Sample([sampling.floats(rng, shape, -10.0, 10.0)], {"axis": axis, "beta": beta})
@@ -105,7 +122,7 @@ register(
         infer=_infer,
         reference=_reference_softmax,
         samples=_sample_softmax,
-        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0, "mult": 0, "shift": 0},
+        attrs=_ATTRS,
         quant=QuantRule("fixed", fixed=(SOFTMAX_SCALE, SOFTMAX_ZERO), materialize=materialize_softmax),
         tolerance=Tolerance(2e-6, 1e-7),
         doc="exp(beta * x) divided by its sum along axis.",
@@ -116,7 +133,7 @@ register(
         infer=_infer,
         reference=_reference_log_softmax,
         samples=_sample_log_softmax,
-        attrs={"axis": 0, "beta": 1.0, "y_scale": SOFTMAX_SCALE, "y_zero": 0, "rounding": 0, "mult": 0, "shift": 0},
+        attrs=_ATTRS,
         tolerance=Tolerance(2e-6, 2e-6),
         doc="The logarithm of softmax.",
     ),

@@ -63,8 +63,11 @@ static inline bool nnacl_plan_clamp_ok(float low, float high) {
     return low <= high;
 }
 
-/* low <= high, both in the range of the type (s8, u8, s16, u16). */
+/* low <= high, both in the range of the type (s8, u8, s16, u16, s32). */
 static inline bool nnacl_plan_range_ok(int32_t low, int32_t high, int32_t dtype) {
+    if (dtype == NNACL_S32) {
+        return low <= high;
+    }
     const bool is_unsigned = dtype == NNACL_U8 || dtype == NNACL_U16;
     const int32_t steps = dtype == NNACL_S8 || dtype == NNACL_U8 ? 256 : 65536;
     const int32_t least = is_unsigned ? 0 : -steps / 2;

@@ -51,16 +51,12 @@ static inline int32_t nnacl_binary_prelu(int32_t a, int32_t b, const nnacl_binar
     return a > 0 ? nnacl_binary_positive(a, p) : nnacl_binary_product(a, b, p);
 }
 
-#define NNACL_BINARY_QUANTIZED(dtype, type)                                                                            \
-    NNACL_BROADCAST_KERNEL(nnacl_add_##dtype##_c, nnacl_binary_params, type, type,                                     \
-                           (type)nnacl_binary_sum(a - p->a_zero, b - p->b_zero, 1, p))                                 \
-    NNACL_BROADCAST_KERNEL(nnacl_sub_##dtype##_c, nnacl_binary_params, type, type,                                     \
-                           (type)nnacl_binary_sum(a - p->a_zero, b - p->b_zero, -1, p))                                \
-    NNACL_BROADCAST_KERNEL(nnacl_mul_##dtype##_c, nnacl_binary_params, type, type,                                     \
-                           (type)nnacl_binary_product(a - p->a_zero, b - p->b_zero, p))                                \
-    NNACL_BROADCAST_KERNEL(nnacl_prelu_##dtype##_c, nnacl_binary_params, type, type,                                   \
-                           (type)nnacl_binary_prelu(a - p->a_zero, b - p->b_zero, p))                                  \
-    NNACL_BROADCAST_KERNEL(nnacl_max_##dtype##_c, nnacl_binary_params, type, type, a > b ? a : b)                      \
-    NNACL_BROADCAST_KERNEL(nnacl_min_##dtype##_c, nnacl_binary_params, type, type, a < b ? a : b)
+#define NNACL_BINARY_SUM(symbol, type, sign)                                                                           \
+    NNACL_BROADCAST_KERNEL(symbol, nnacl_binary_params, type, type,                                                    \
+                           (type)nnacl_binary_sum(a - p->a_zero, b - p->b_zero, sign, p))
+
+/* `rule` of the numbers without their zero points. */
+#define NNACL_BINARY_SCALED(symbol, type, rule)                                                                        \
+    NNACL_BROADCAST_KERNEL(symbol, nnacl_binary_params, type, type, (type)rule(a - p->a_zero, b - p->b_zero, p))
 
 #endif

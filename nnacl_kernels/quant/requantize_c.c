@@ -16,8 +16,10 @@ static void store(int32_t dtype, void *y, int32_t i, int32_t value) {
         ((int8_t *)y)[i] = (int8_t)value;
     } else if (dtype == NNACL_U8) {
         ((uint8_t *)y)[i] = (uint8_t)value;
-    } else {
+    } else if (dtype == NNACL_S16) {
         ((int16_t *)y)[i] = (int16_t)value;
+    } else {
+        ((int32_t *)y)[i] = value;
     }
 }
 

@@ -16,11 +16,7 @@ static inline int32_t nnacl_reduce_finish(int32_t sum, int32_t count, const nnac
     return nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), p->q_min, p->q_max);
 }
 
-#define NNACL_REDUCE_QUANTIZED(dtype, type, lowest, highest)                                                           \
-    NNACL_REDUCE_KERNEL(nnacl_reduce_mean_##dtype##_c, type, int32_t, 0, a + b,                                        \
-                        (type)nnacl_reduce_finish(a, count, p))                                                        \
-    NNACL_REDUCE_KERNEL(nnacl_reduce_sum_##dtype##_c, type, int32_t, 0, a + b, (type)nnacl_reduce_finish(a, count, p)) \
-    NNACL_REDUCE_KERNEL(nnacl_reduce_max_##dtype##_c, type, type, lowest, a > b ? a : b, a)                            \
-    NNACL_REDUCE_KERNEL(nnacl_reduce_min_##dtype##_c, type, type, highest, a < b ? a : b, a)
+#define NNACL_REDUCE_SCALED(symbol, type)                                                                              \
+    NNACL_REDUCE_KERNEL(symbol, type, int32_t, 0, a + b, (type)nnacl_reduce_finish(a, count, p))
 
 #endif

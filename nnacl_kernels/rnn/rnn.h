@@ -24,6 +24,12 @@
  *   LiteRT, in common/fixed_point.h: gate k = saturate(requant(r h, h_mult[k], h_shift[k]) + saturate(requant(w x,
  *   x_mult[k], x_shift[k]))) in Q3.12 (tflite-double); c, a multiple of 2^cell_exponent, and h = y_zero +
  *   requant(o * tanh(c), y_mult, y_shift). cell_clip > 0 limits c.
+ *
+ * svdf: one step of a layer with a memory for each filter: x s8 [batch, size], 1 weights of features s8 [filters, size],
+ *   2 weights of time s16 [filters, memory], 3 bias s32 [units] (optional), 4 state s16 [batch, filters * memory]; units
+ *   is filters / rank. Outputs y s8 [batch, units] and the next state: each memory moves on by one and takes in
+ *   saturate(requant(sum((x - x_zero) * features), state_mult, state_shift)) at its end; y = clamp(requant(bias + sum
+ *   over the memories of `rank` filters (memory * time), y_mult, y_shift) + y_zero) (all rounding tflite-double).
  */
 #ifndef NNACL_RNN_H
 #define NNACL_RNN_H
@@ -78,6 +84,17 @@ typedef struct nnacl_quantized_lstm_params {
     int32_t steps, batch, size, hidden;
     int32_t has_h, has_c;
 } nnacl_quantized_lstm_params;
+
+typedef struct nnacl_svdf_params {
+    /* attributes */
+    int32_t rank;
+    int32_t x_zero, y_zero;
+    int32_t state_mult, state_shift, y_mult, y_shift;
+    int32_t q_min, q_max;
+    /* shapes, derived */
+    int32_t batch, size, filters, memory, units;
+    int32_t has_bias;
+} nnacl_svdf_params;
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* softmax and log_softmax over one axis. f32: of beta * x, the maximum subtracted first. s8 softmax: inputs 0 x, 1
- * table f32 [256] with table[i] = exp(x_scale * beta * (i - 255)); y = clamp(round_half_away(table[255 + x - max] / sum
- * * 256) - 128) (y has scale 1/256 and zero point -128), computed in float32 in the order of LiteRT's built-in kernel:
- * the sum in the order of the elements, then the factor 1 / (sum / 256), then the products. Under float-even y has the
- * scale y_scale and zero point y_zero: y = clamp(round_half_even(table[255 + x - max] * (1 / sum) / y_scale) + y_zero).
+ * table f32 [256] with table[i] = exp(x_scale * beta * (i - 255)); y (`to`: s8 or s16) =
+ * clamp(round_half_away(table[255 + x - max] / (sum * y_scale)) + y_zero), computed in float32 in the order of
+ * LiteRT's built-in kernel: the sum in the order of the elements, then the factor 1 / (sum * y_scale), then the
+ * products. Under float-even y (s8) = clamp(round_half_even(table[255 + x - max] * (1 / sum) / y_scale) + y_zero).
  * s16 softmax: as LiteRT, in fixed point. Input 1 is s16 [1026]: curves of 513 points of exp over -10 .. 0 and of
  * 1 / (1 + x) over 0 .. 1, in Q0.15; requant(x - max, mult, shift) is the place on the first. y has the scale
  * 2^-15 and zero point 0.
@@ -25,6 +25,7 @@ typedef struct nnacl_softmax_params {
     int32_t y_zero;
     int32_t rounding;
     int32_t mult, shift; /* s16 */
+    int32_t to;          /* s8 softmax: the type of y */
     /* shapes, derived */
     int32_t outer, depth, inner;
 } nnacl_softmax_params;

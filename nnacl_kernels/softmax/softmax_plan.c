@@ -21,10 +21,13 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
     NNACL_REQUIRE(nnacl_plan_requant_ok(p->mult, p->shift), "mult is negative or shift outside -62 .. 30");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of the input");
     NNACL_REQUIRE(p->beta >= 0.0f && p->beta <= 3.4e38f, "beta is negative or not finite");
-    NNACL_REQUIRE(p->rounding != NNACL_ROUND_FLOAT_EVEN || (p->y_scale > 0.0f && p->y_scale <= 3.4e38f),
-                  "y_scale must be positive and finite");
-    NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "unknown rounding contract, or y_zero outside -128 .. 127");
+    if (x->dtype == NNACL_S8) {
+        NNACL_REQUIRE(p->y_scale > 0.0f && p->y_scale <= 3.4e38f, "y_scale must be positive and finite");
+        NNACL_REQUIRE(p->to == NNACL_S8 || (p->to == NNACL_S16 && p->rounding != NNACL_ROUND_FLOAT_EVEN),
+                      "y must be s8, or s16 but under float-even");
+        NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, p->to),
+                      "unknown rounding contract, or y_zero outside the range of y");
+    }
     p->outer = p->inner = 1;
     p->depth = x->dims[p->axis];
     for (int32_t i = 0; i < x->rank; i++) {
@@ -34,7 +37,7 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
     if (p->depth == 0) {
         p->outer = 0;
     }
-    return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
+    return nnacl_shape_set(&out[0], x->dtype == NNACL_S8 ? p->to : x->dtype, x->rank, x->dims);
 }
 
 static const char *softmax_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,

@@ -29,9 +29,17 @@ void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *co
             }
             continue;
         }
-        const float factor = 1.0f / (sum * 0.00390625f);
+        const float factor = 1.0f / (sum * p->y_scale);
+        const bool is_wide = p->to == NNACL_S16;
+        const int32_t least = is_wide ? INT16_MIN : INT8_MIN, most = is_wide ? INT16_MAX : INT8_MAX;
         for (int32_t j = 0; j < p->depth; j++) {
-            y[j * step] = (int8_t)(nnacl_round_away(table[x[j * step] - max] * factor, 0, 255) - 128);
+            const float scaled = table[x[j * step] - max] * factor;
+            const int32_t value = nnacl_round_away(scaled, least - p->y_zero, most - p->y_zero) + p->y_zero;
+            if (is_wide) {
+                ((int16_t *)out[0])[start + j * step] = (int16_t)value;
+            } else {
+                y[j * step] = (int8_t)value;
+            }
         }
     }
 }

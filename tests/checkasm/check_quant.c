@@ -2,11 +2,15 @@
 #include "quant/quant.h"
 
 static int32_t least_of(int32_t dtype) {
-    return dtype == NNACL_S8 ? INT8_MIN : dtype == NNACL_S16 ? INT16_MIN : 0;
+    return dtype == NNACL_S8 ? INT8_MIN : dtype == NNACL_S16 ? INT16_MIN : dtype == NNACL_S32 ? -100000 : 0;
 }
 
 static int32_t most_of(int32_t dtype) {
-    return dtype == NNACL_S8 ? INT8_MAX : dtype == NNACL_U8 ? UINT8_MAX : dtype == NNACL_S16 ? INT16_MAX : UINT16_MAX;
+    return dtype == NNACL_S8    ? INT8_MAX
+           : dtype == NNACL_U8  ? UINT8_MAX
+           : dtype == NNACL_S16 ? INT16_MAX
+           : dtype == NNACL_S32 ? 100000
+                                : UINT16_MAX;
 }
 
 static int32_t narrow_type(check_case *c) {
@@ -92,10 +96,13 @@ static void draw_dequantize(check_case *c) {
 static void draw_requantize(check_case *c) {
     nnacl_requantize_params *p = (void *)&c->params;
     check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
-    p->to = narrow_type(c);
+    p->to = check_chance(c, 20) ? NNACL_S32 : narrow_type(c);
     p->x_zero = zero_of(c, c->dtype);
     p->y_zero = zero_of(c, p->to);
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
+    if (p->to == NNACL_S32 && p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+        p->rounding = NNACL_ROUND_TFLITE_UP;
+    }
     check_multiplier(c, check_int(c, -4, 2), &p->mult, &p->shift);
     p->scale = check_float(c, 0.05f, 4.0f);
     p->q_min = check_chance(c, 60) ? least_of(p->to) : check_int(c, least_of(p->to), 10);

@@ -126,7 +126,36 @@ static void draw_quantized_lstm(check_case *c) {
     c->n_out = 3;
 }
 
-static const check_op ops[] = {
-    {"lstm", draw_lstm}, {"gru", draw_gru}, {"rnn", draw_rnn}, {"quantized_lstm", draw_quantized_lstm}, {NULL, NULL}};
+static void draw_svdf(check_case *c) {
+    nnacl_svdf_params *p = (void *)&c->params;
+    p->rank = check_int(c, 1, 3);
+    const int32_t batch = c->bench ? 1 : check_int(c, 1, 4), units = check_dim(c, 12, 64), size = check_dim(c, 40, 64);
+    const int32_t filters = p->rank * units, memory = check_int(c, 1, 20);
+    check_multiplier(c, check_int(c, -2, 3), &p->state_mult, &p->state_shift);
+    check_multiplier(c, check_int(c, -24, -16), &p->y_mult, &p->y_shift);
+    p->x_zero = check_zero(c);
+    p->y_zero = check_zero(c);
+    p->q_min = check_chance(c, 60) ? INT8_MIN : check_int(c, INT8_MIN, 10);
+    p->q_max = check_chance(c, 60) ? INT8_MAX : check_int(c, 11, INT8_MAX);
+    const int32_t x[2] = {batch, size}, features[2] = {filters, size}, times[2] = {filters, memory};
+    const int32_t state[2] = {batch, filters * memory};
+    check_input(c, NNACL_S8, 2, x);
+    check_input(c, NNACL_S8, 2, features);
+    check_mark_constant(c);
+    check_input(c, NNACL_S16, 2, times);
+    check_mark_constant(c);
+    if (check_chance(c, 60)) {
+        check_vector(c, NNACL_S32, units);
+        check_mark_constant(c);
+    } else {
+        check_absent(c);
+    }
+    check_input(c, NNACL_S16, 2, state);
+    c->n_out = 2;
+}
+
+static const check_op ops[] = {{"lstm", draw_lstm}, {"gru", draw_gru},
+                               {"rnn", draw_rnn},   {"quantized_lstm", draw_quantized_lstm},
+                               {"svdf", draw_svdf}, {NULL, NULL}};
 
 const check_family check_rnn = {"rnn", ops};

@@ -13,6 +13,12 @@ static void draw(check_case *c) {
     p->y_scale = check_chance(c, 50) ? 0.00390625f : check_float(c, 0.001f, 0.01f);
     p->y_zero = check_zero(c);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
+    p->to = NNACL_S8;
+    if (p->rounding != NNACL_ROUND_FLOAT_EVEN && check_chance(c, 20)) {
+        p->to = NNACL_S16;
+        p->y_scale /= 256.0f;
+        p->y_zero = check_int(c, -32768, 32767);
+    }
     if (c->dtype == NNACL_S16) {
         check_multiplier(c, check_int(c, -4, 3), &p->mult, &p->shift);
         int16_t *curves = check_vector(c, NNACL_S16, 1026);

@@ -247,3 +247,25 @@ def test_real_numbers(dtype: str, count: int, tmp_path: Path) -> None:
         b.operator("QUANTIZE", [x], [y])
         steps = rng.integers(info.min - zero - 3, info.max - zero + 3, count) + rng.choice([0.5, 0.0, 0.3], count)
         compare(b.build(), tmp_path, rng, arrays=[(steps * np.float32(scale)).astype(np.float32)])
+
+
+@pytest.mark.parametrize("scale", [1 / 65536, 1 / 65535])
+@pytest.mark.parametrize("depth", [2, 7, 100])
+def test_softmax_of_bytes(depth: int, scale: float, tmp_path: Path) -> None:
+    rng = np.random.default_rng(depth)
+    b = TfliteBuilder()
+    x = b.input((40, depth), "int8", scale=0.07, zero_point=3)
+    y = b.output((40, depth), "int16", scale=scale, zero_point=-32768)
+    b.operator("SOFTMAX", [x], [y], "SoftmaxOptions", Beta=1.0)
+    data = b.build()
+    compare(data, tmp_path, rng, arrays=[rng.integers(-128, 128, (40, depth)).astype(np.int8)])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_quantize_to_int32(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    b = TfliteBuilder()
+    x = b.input((50,), "int16", **scale_of(rng))
+    y = b.output((50,), "int32", zero_point=0, **scale_of(rng, -20))
+    b.operator("QUANTIZE", [x], [y])
+    check(b, tmp_path, rng)

@@ -152,6 +152,51 @@ def test_plain_rnn(kind: str, activation: int, tmp_path: Path) -> None:
     compare_runs(b.build(), tmp_path, [rng.normal(size=shape).astype(np.float32) for _ in range(3)])
 
 
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize(("rank", "memory", "activation"), [(1, 4, 0), (2, 3, 1), (3, 1, 3)])
+@pytest.mark.parametrize("kind", ["float", "hybrid"])
+def test_svdf(kind: str, rank: int, memory: int, activation: int, has_bias: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    b, batch, units = TfliteBuilder(), 2, 5
+    features, times = rng.normal(size=(units * rank, SIZE)), rng.normal(size=(units * rank, memory))
+    x, bias = b.input((batch, SIZE)), b.constant(rng.normal(size=units).astype(np.float32)) if has_bias else -1
+    weights = []
+    for numbers in (features, times):
+        if kind == "hybrid":
+            scale = np.abs(numbers).max() / 127
+            weights.append(b.constant(np.round(numbers / scale).astype(np.int8), scale=float(scale), zero_point=0))
+        else:
+            weights.append(b.constant(numbers.astype(np.float32)))
+    inputs = [x, *weights, bias, b.variable((batch, units * rank * memory))]
+    y = b.output((batch, units))
+    b.operator("SVDF", inputs, [y], "SVDFOptions", Rank=rank, FusedActivationFunction=activation)
+    feeds = [rng.normal(size=(batch, SIZE)).astype(np.float32) for _ in range(5)]
+    # LiteRT rounds x to 8 bits in the hybrid form; here it stays as it is.
+    compare_runs(b.build(), tmp_path, feeds, tolerance=1e-5 if kind == "float" else 0.15)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_svdf_int8(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    b, rank, memory, (batch, units, size) = TfliteBuilder(), 1 + seed % 3, 1 + seed, rng.integers(1, 20, 3).tolist()
+    x_scale, weight_scale, state_scale = (2.0 ** rng.uniform(-8, -4, 3)).astype(np.float32)
+    time_scale, y_scale = np.float32(2.0**-13), np.float32(state_scale * 2.0)
+    x = b.input((batch, size), "int8", scale=float(x_scale), zero_point=int(rng.integers(-128, 128)))
+    features = rng.integers(-127, 128, (units * rank, size)).astype(np.int8)
+    times = rng.integers(-8192, 8192, (units * rank, memory)).astype(np.int16)
+    bias_scale = float(state_scale * time_scale)
+    inputs = [
+        x,
+        b.constant(features, scale=float(weight_scale), zero_point=0),
+        b.constant(times, scale=float(time_scale), zero_point=0),
+        b.constant(rng.integers(-99999, 99999, units).astype(np.int32), scale=bias_scale, zero_point=0),
+        b.variable((batch, units * rank * memory), dtype="int16", scale=float(state_scale), zero_point=0),
+    ]
+    y = b.output((batch, units), "int8", scale=float(y_scale * 16), zero_point=int(rng.integers(-128, 128)))
+    b.operator("SVDF", inputs, [y], "SVDFOptions", Rank=rank, FusedActivationFunction=1)
+    compare_runs(b.build(), tmp_path, [rng.integers(-128, 128, (batch, size)).astype(np.int8) for _ in range(6)])
+
+
 def test_layer_normalization_is_named(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     b = TfliteBuilder()

@@ -29,7 +29,6 @@ MODELS = sorted(
 """Those with stored inputs; the MLPerf Tiny models have tests of their own."""
 
 UNSUPPORTED: dict[str, set[str]] = {
-    "audio-keyword/keyword_scrambled_svdf_taps.tflite": {"QUANTIZE", "SOFTMAX", "SVDF"},
     "audio-other/yamnet_quant.tflite": {"COMPLEX_ABS", "RESHAPE", "RFFT2D"},
 }
 """The operators that keep a model from being converted."""
