@@ -123,6 +123,8 @@ def _infer(node: Node) -> list[TensorType]:
     require(node, all(0 <= axis < rank for axis in axes), f"axes {axes} are out of range for rank {rank}")
     require(node, NEAREST <= attrs["mode"] <= CUBIC and HALF_PIXEL <= attrs["transform"] <= CROP, "unknown mode")
     require(node, attrs["mode"] == NEAREST or x.dtype in _INTERPOLATED, f"{x.dtype.name} cannot be interpolated")
+    has_roi = len(attrs["roi_begin"]) == len(attrs["roi_end"]) == rank or _floats(node, 1) is not None
+    require(node, attrs["transform"] != CROP or has_roi, "there is no roi")
     scales, sizes = _floats(node, 2), _sizes_input(node)
     for value, entries in ((_floats(node, 1), 2 * len(axes)), (scales, len(axes)), (sizes, len(axes))):
         require(node, value is None or length_of(node, value) == entries, f"an input does not have {entries} entries")

@@ -32,6 +32,9 @@ def _conv(graph: Graph, x: Value, out_c: int = 4) -> Value:
     return _transpose(graph, y, TO_NCHW)
 
 
+CROP = {"roi_begin": (0.0, 0.0, 0.1, 0.2), "roi_end": (1.0, 1.0, 0.8, 1.1)}
+
+
 def _between(build: Callable[[Graph, Value], Value], shape: tuple[int, ...] = (2, 3, 5, 6)) -> Graph:
     """Two convolutions with something between them."""
     graph = new_graph(x=shape)
@@ -60,6 +63,8 @@ def _add(op: str, attrs: dict[str, Any] | None = None, *constants: tuple[int, ..
         _add("pad", {"before": (0, 0, 1, 2), "after": (0, 0, 3, 0), "mode": 1}),
         _add("pad", {"before": (0, 1, 1, 2), "after": (0, 0, 3, 0), "mode": 2}),
         _add("slice", {"start": (0, 3, 1, 0), "size": (2, 2, 3, 3), "step": (1, -2, 1, 2)}),
+        _add("resize", {"mode": 1, "scale": (1.0, 1.0, 2.0, 1.5), "size": (-1, -1, -1, -1)}),
+        _add("resize", {"transform": 6, "scale": (1.0,) * 4, "size": (-1, -1, 7, 9), **CROP}),
         _add("reduce_mean", {"axes": 0b1100, "keep_dims": 1}),
         lambda g, x: g.add("cast", [g.add("argmax", [x], {"axis": 1}).output], {"to": DType.f32.value}).output,
         _add("reduce_max", {"axes": 0b0010, "keep_dims": 1}),
