@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packs weights for common/gemm_s8_dsp.h. Portable: the plan half packs for any target. */
+/* Packs weights for common/gemm_s8_dsp.h and gemm_s8_mve.h. Portable: the plan half packs for any target. */
 #ifndef NNACL_GEMM_PACK_H
 #define NNACL_GEMM_PACK_H
 
@@ -47,6 +47,43 @@ static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs run
         }
         for (int32_t i = 0; i < 2; i++) {
             to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
+        }
+    }
+}
+
+/* The same in groups of four channels, for gemm_s8_mve.h. */
+static inline size_t nnacl_gemm_groups_size(int32_t channels, nnacl_runs runs) {
+    const size_t chunks = (size_t)runs.count * (((size_t)runs.length + 15) / 16);
+    return sizeof(int32_t) + ((size_t)channels + 3) / 4 * (48 + chunks * 64);
+}
+
+static inline void nnacl_gemm_groups_pack(const nnacl_line_layer *layer, nnacl_runs runs, void *packed) {
+    const int32_t shift = nnacl_line_shift(layer);
+    char *to = nnacl_put_s32((char *)packed, shift);
+    for (int32_t first = 0; first < layer->channels; first += 4) {
+        nnacl_line lines[4] = {{0, 0, 0}};
+        for (int32_t i = 0; i < 4; i++) {
+            if (first + i < layer->channels) {
+                nnacl_line_of_channel(layer, first + i, shift, &lines[i]);
+            }
+            to = nnacl_put_s32(to, lines[i].start);
+        }
+        for (int32_t run = 0; run < runs.count; run++) {
+            for (int32_t chunk = 0; chunk < runs.length; chunk += 16) {
+                const int32_t count = runs.length - chunk < 16 ? runs.length - chunk : 16;
+                memset(to, 0, 64);
+                for (int32_t i = 0; i < 4 && first + i < layer->channels; i++) {
+                    const int8_t *w = layer->weights + (first + i) * layer->channel_step;
+                    memcpy(to + 16 * i, w + (ptrdiff_t)run * runs.length + chunk, (size_t)count);
+                }
+                to += 64;
+            }
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            to = nnacl_put_s32(to, lines[i].multiplier);
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            to = nnacl_put_s32(to, lines[i].offset);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_s8_dsp.h"
 
-#include "common/assembly_dsp.h"
+#include "common/assembly.h"
 
 _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code below loads the fields in this order");
 

@@ -51,11 +51,15 @@ typedef struct nnacl_conv2d_params {
 bool nnacl_conv2d_accepts_panels(const void *params);
 /* The same, and that zero point is 0. */
 bool nnacl_conv2d_accepts_centred(const void *params);
-/* For the kernels of the DSP extension: one group, no zero points of the weights. */
+/* For the kernel of conv2d for the DSP extension: one group, several output channels, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
+/* For the kernel of conv2d for MVE: one group, no zero points of the weights. */
+bool nnacl_conv2d_accepts_mve(const void *params);
 /* For the kernel of depthwise_conv2d for the DSP extension: 3 x 3 taps without dilation and a stride of at most 2 along
  * one axis, or at least four channels with one output channel for each; no zero points of the weights. */
 bool nnacl_depthwise_accepts_dsp(const void *params);
+/* For that for MVE: the same with eight channels, and with 3 x 3 taps not very wide. */
+bool nnacl_depthwise_accepts_mve(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.
  */
 bool nnacl_depthwise_accepts_plain(const void *params);

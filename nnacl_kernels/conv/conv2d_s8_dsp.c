@@ -1,86 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "common/finish_s8_dsp.h"
+#include "common/finish_s8.h"
 #include "common/gemm_s8_dsp.h"
 #include "common/requant.h"
 #include "common/share.h"
 #include "conv/conv.h"
-#include "conv/conv_runs.h"
+#include "conv/conv_windows.h"
 
 NNACL_DECLARE(nnacl_conv2d_s8_dsp);
 
 /* Positions that are computed together. */
 #define BLOCK 4
 
-/* An output position and its window. */
-typedef struct window {
-    const int8_t *image;
-    const int8_t *corner; /* the first tap; outside of the image when that is in the padding */
-    int32_t row, column;  /* of the output, in the image */
-    int32_t y, x;         /* of the first tap */
-} window;
-
-static window first_window(const nnacl_conv2d_params *p, const int8_t *x, int32_t row) {
-    const int32_t image = row / p->out_h;
-    window w = {.image = x + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c, .row = row - image * p->out_h};
-    w.y = w.row * p->stride_h - p->pad_top;
-    w.x = -p->pad_left;
-    w.corner = w.image + ((ptrdiff_t)w.y * p->in_w + w.x) * p->in_c;
-    return w;
-}
-
-static void move_on(const nnacl_conv2d_params *p, window *w) {
-    w->x += p->stride_w;
-    w->corner += p->stride_w * p->in_c;
-    if (++w->column < p->out_w) {
-        return;
-    }
-    w->column = 0;
-    w->x = -p->pad_left;
-    w->y += p->stride_h;
-    if (++w->row == p->out_h) {
-        w->row = 0;
-        w->y = -p->pad_top;
-        w->image += (ptrdiff_t)p->in_h * p->in_w * p->in_c;
-    }
-    w->corner = w->image + ((ptrdiff_t)w->y * p->in_w + w->x) * p->in_c;
-}
-
-/* Taps along an axis from `position` lie wholly in the input. */
-static inline bool fits(int32_t position, int32_t kernel, int32_t dilation, int32_t in) {
-    return position >= 0 && position + (kernel - 1) * dilation < in;
-}
-
-/* Where run `run` of a window is. What lies in the padding is in `zeros`, and a run that is only partly in the input is
- * copied to `edge`. */
-static const int8_t *find_run(const nnacl_conv2d_params *p, const window *w, int32_t run, const int8_t *zeros,
-                              int8_t *edge) {
-    const bool whole_row = p->dilation_w == 1;
-    const int32_t ky = whole_row ? run : run / p->kernel_w, kx = whole_row ? 0 : run - ky * p->kernel_w;
-    const int32_t taps = whole_row ? p->kernel_w : 1;
-    const int32_t y = w->y + ky * p->dilation_h, x = w->x + kx * p->dilation_w;
-    const int32_t before = x < 0 ? -x : 0, room = p->in_w - x, end = room < taps ? room : taps;
-    const int8_t *source = w->image + ((ptrdiff_t)y * p->in_w + x) * p->in_c;
-    if (y < 0 || y >= p->in_h || before >= end) {
-        return zeros;
-    }
-    if (before == 0 && end == taps) {
-        return source;
-    }
-    memset(edge, p->x_zero, (size_t)(taps * p->in_c));
-    memcpy(edge + before * p->in_c, source + before * p->in_c, (size_t)((end - before) * p->in_c));
-    return edge;
-}
-
 /* The runs of `count` (BLOCK or 1) positions, and the window moved on behind them. `edges` has room for BLOCK + 1 runs;
  * the first is zero points. */
-static void fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, window *next, int32_t count, uint32_t *panel,
-                       int8_t *edges) {
+static void fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, nnacl_conv_window *next, int32_t count,
+                       uint32_t *panel, int8_t *edges) {
     const int8_t *source[BLOCK];
     const int32_t step = p->stride_w * p->in_c;
-    if (next->column + count <= p->out_w && fits(next->y, p->kernel_h, p->dilation_h, p->in_h) && next->x >= 0 &&
-        fits(next->x + (count - 1) * p->stride_w, p->kernel_w, p->dilation_w, p->in_w)) {
+    if (next->column + count <= p->out_w && nnacl_taps_fit(next->y, p->kernel_h, p->dilation_h, p->in_h) &&
+        next->x >= 0 && nnacl_taps_fit(next->x + (count - 1) * p->stride_w, p->kernel_w, p->dilation_w, p->in_w)) {
         const ptrdiff_t row_step = (ptrdiff_t)p->dilation_h * p->in_w * p->in_c, tap_step = p->dilation_w * p->in_c;
         const int32_t taps = p->dilation_w == 1 ? 1 : p->kernel_w; /* runs of a kernel row */
         const int8_t *corner = next->corner;
@@ -99,18 +39,18 @@ static void fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, window *ne
         next->column += count - 1;
         next->x += (count - 1) * p->stride_w;
         next->corner += (count - 1) * step;
-        move_on(p, next);
+        nnacl_window_next(p, next);
         return;
     }
-    window windows[BLOCK];
+    nnacl_conv_window windows[BLOCK];
     for (int32_t i = 0; i < count; i++) {
         windows[i] = *next;
-        move_on(p, next);
+        nnacl_window_next(p, next);
     }
     const int32_t edge_size = (runs.length + 3) / 4 * 4;
     for (int32_t run = 0; run < runs.count; run++) {
         for (int32_t i = 0; i < count; i++) {
-            source[i] = find_run(p, &windows[i], run, edges, edges + (i + 1) * edge_size);
+            source[i] = nnacl_window_run(p, &windows[i], run, edges, edges + (i + 1) * edge_size);
         }
         panel = count == BLOCK ? nnacl_widen4_s8_dsp(panel, source, runs.length)
                                : nnacl_widen1_s8_dsp(panel, source[0], runs.length);
@@ -129,7 +69,7 @@ static void run_lines(const nnacl_conv2d_params *p, nnacl_gemm_dsp *gemm, int32_
         multiply(gemm);
         gemm->y = y;
     }
-    nnacl_clamp_bytes_dsp(y, count * p->out_c, p->q_min, p->q_max);
+    nnacl_clamp_bytes(y, count * p->out_c, p->q_min, p->q_max);
 }
 
 /* All pairs of channels, requantized exactly. */
@@ -142,7 +82,7 @@ static void run_exact(const nnacl_conv2d_params *p, nnacl_gemm_dsp *gemm, int32_
         const int32_t *requant = (const int32_t *)gemm->weights - 4;
         for (int32_t i = 0; i < 2 * count; i++) {
             const int32_t second = i >= count, channel = a + second;
-            gemm->y[(ptrdiff_t)(i - second * count) * p->out_c + channel] = nnacl_finish_exact_dsp(
+            gemm->y[(ptrdiff_t)(i - second * count) * p->out_c + channel] = nnacl_finish_exact(
                 gemm->sums[i], requant + 2 * second, nnacl_channel_rounding(p->rounding, p->out_c, channel), p->y_zero,
                 p->q_min, p->q_max);
         }
@@ -161,7 +101,7 @@ void nnacl_conv2d_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *c
     int8_t *edges = (int8_t *)(panel + gemm.units * BLOCK);
     memset(edges, p->x_zero, (size_t)runs.length);
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
-    window next = first_window(p, in[0], rows.begin);
+    nnacl_conv_window next = nnacl_window_first(p, in[0], rows.begin);
     gemm.y = (int8_t *)out[0] + (ptrdiff_t)rows.begin * p->out_w * p->out_c;
     for (int32_t left = (rows.end - rows.begin) * p->out_w; left > 0;) {
         const int32_t count = left >= BLOCK ? BLOCK : 1;

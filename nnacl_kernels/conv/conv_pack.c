@@ -21,7 +21,7 @@ size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index)
     return index == 1 ? nnacl_gemm_packed_size(p->out_c, nnacl_conv2d_runs(p)) : NNACL_PACKED_ELSEWHERE;
 }
 
-void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+static nnacl_line_layer conv2d_layer(const nnacl_conv2d_params *p, const void *const in[]) {
     const int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
     const nnacl_line_layer layer = {.weights = in[1],
                                     .channel_step = depth,
@@ -35,7 +35,32 @@ void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[],
                                     .y_zero = p->y_zero,
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
+    return layer;
+}
+
+void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+    const nnacl_line_layer layer = conv2d_layer(p, in);
     nnacl_gemm_pack(&layer, nnacl_conv2d_runs(p), packed);
+}
+
+bool nnacl_conv2d_accepts_mve(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->groups == 1 && p->w_zero == 0 && p->has_w_zeros == 0;
+}
+
+/* Where the runs of two positions are, a run of zero points, and room for the runs of both. */
+size_t nnacl_conv2d_mve_workspace(const nnacl_conv2d_params *p) {
+    const nnacl_runs runs = nnacl_conv2d_runs(p), chunked = nnacl_conv2d_chunked_runs(p);
+    return (size_t)chunked.count * 8 + (size_t)runs.length * (1 + 2 * (size_t)runs.count);
+}
+
+size_t nnacl_conv2d_mve_packed_size(const nnacl_conv2d_params *p, int32_t index) {
+    return index == 1 ? nnacl_gemm_groups_size(p->out_c, nnacl_conv2d_chunked_runs(p)) : NNACL_PACKED_ELSEWHERE;
+}
+
+void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+    const nnacl_line_layer layer = conv2d_layer(p, in);
+    nnacl_gemm_groups_pack(&layer, nnacl_conv2d_chunked_runs(p), packed);
 }
 
 bool nnacl_depthwise_accepts_dsp(const void *params) {
@@ -44,26 +69,45 @@ bool nnacl_depthwise_accepts_dsp(const void *params) {
     return p->w_zero == 0 && p->has_w_zeros == 0 && (plain || nnacl_depthwise_axes_of(p).possible);
 }
 
-/* With 3 x 3 taps weights and rings of some channels; else a table of taps, and a pixel of zero points. */
-size_t nnacl_depthwise_dsp_workspace(const nnacl_conv2d_params *p) {
+/* Of eight channels at a time, whose places in the ring are numbers of 16 bits. */
+bool nnacl_depthwise_accepts_mve(const void *params) {
+    const nnacl_conv2d_params *p = params;
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
+    const bool plain = p->out_c == p->in_c && p->in_c >= 8;
+    return p->w_zero == 0 && p->has_w_zeros == 0 && (axes.possible ? axes.sweep.out < 1000 : plain);
+}
+
+/* With 3 x 3 taps weights and rings of some channels; else a table of taps, and a pixel of zero points. */
+size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa) {
+    const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
+    const size_t multiplier = (size_t)(p->out_c / p->in_c);
     if (!axes.possible) {
         return (size_t)(p->kernel_h * p->kernel_w) * sizeof(uint32_t) + (size_t)p->in_c;
     }
-    const size_t weights = (size_t)(p->out_c / p->in_c) * NNACL_SWEEP_WEIGHTS;
+    if (isa == NNACL_ISA_MVE) {
+        return NNACL_SWEEP_CHANNELS_MVE *
+               (multiplier * NNACL_SWEEP_WEIGHTS_MVE + (size_t)nnacl_sweep_plane_mve(&axes.sweep));
+    }
     const size_t plane = NNACL_RING_ROWS * (size_t)nnacl_sweep_pairs(&axes.sweep, axes.sweep.out);
-    return NNACL_SWEEP_CHANNELS * (weights + plane) * sizeof(uint32_t);
+    return NNACL_SWEEP_CHANNELS_DSP * (multiplier * NNACL_SWEEP_WEIGHTS_DSP + plane) * sizeof(uint32_t);
+}
+
+/* Channels in a group where there are other taps than 3 x 3. */
+static int32_t group_width(uint32_t isa) {
+    return isa == NNACL_ISA_MVE ? 8 : 4;
 }
 
 /* The shift of the lines, and then: with 3 x 3 taps for each output channel start, multiplier and offset, and for each
- * the taps, along the ring and then along the sweep; else groups as common/dot_s8_dsp.h wants them. */
-size_t nnacl_depthwise_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index) {
-    const size_t taps = (size_t)p->kernel_h * (size_t)p->kernel_w;
+ * the taps, along the ring and then along the sweep; else groups as depthwise_3x3_dsp.h and depthwise_3x3_mve.h want
+ * them. */
+size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index) {
+    const size_t taps = (size_t)p->kernel_h * (size_t)p->kernel_w, width = (size_t)group_width(isa);
     if (index != 1) {
         return NNACL_PACKED_ELSEWHERE;
     }
-    return nnacl_depthwise_axes_of(p).possible ? (4 + (size_t)p->out_c * (12 + taps) + 3) / 4 * 4
-                                               : 4 + (size_t)nnacl_channel_groups(p->out_c) * (48 + 4 * taps);
+    return nnacl_depthwise_axes_of(p).possible
+               ? (4 + (size_t)p->out_c * (12 + taps) + 3) / 4 * 4
+               : 4 + (size_t)nnacl_channel_groups(p->out_c, (int32_t)width) * width * (12 + taps);
 }
 
 static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped, char *to) {
@@ -80,24 +124,26 @@ static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped,
     }
 }
 
-static void pack_taps(const nnacl_line_layer *layer, int32_t shift, char *to) {
-    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels); group++) {
-        const int32_t first = nnacl_group_channel(layer->channels, group);
-        nnacl_line lines[4];
-        for (int32_t i = 0; i < 4; i++) {
-            nnacl_line_of_channel(layer, first + i, shift, &lines[i]);
+/* Groups of four channels, or of eight with the even ones before the odd ones. */
+static void pack_taps(const nnacl_line_layer *layer, int32_t shift, int32_t width, char *to) {
+    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels, width); group++) {
+        const int32_t first = nnacl_group_channel(layer->channels, group, width);
+        nnacl_line lines[8];
+        for (int32_t i = 0; i < width; i++) {
+            nnacl_line_of_channel(layer, first + (width == 8 ? i % 4 * 2 + i / 4 : i), shift, &lines[i]);
             to = nnacl_put_s32(to, lines[i].start);
         }
-        for (int32_t tap = 0; tap < layer->depth; tap++, to += 4) {
-            memcpy(to, layer->weights + (ptrdiff_t)tap * layer->channels + first, 4);
+        for (int32_t tap = 0; tap < layer->depth; tap++, to += width) {
+            memcpy(to, layer->weights + (ptrdiff_t)tap * layer->channels + first, (size_t)width);
         }
-        for (int32_t i = 0; i < 4; i++) {
-            to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
+        for (int32_t i = 0; i < 2 * width; i++) {
+            const nnacl_line *line = &lines[width == 8 ? i % 8 : i / 2];
+            to = nnacl_put_s32(to, (width == 8 ? i < 8 : i % 2 == 0) ? line->multiplier : line->offset);
         }
     }
 }
 
-void nnacl_depthwise_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, const void *const in[], void *packed) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const nnacl_line_layer layer = {.weights = in[1],
                                     .channel_step = 1,
@@ -112,11 +158,11 @@ void nnacl_depthwise_dsp_pack(const nnacl_conv2d_params *p, const void *const in
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
     const int32_t shift = nnacl_line_shift(&layer);
-    memset(packed, 0, nnacl_depthwise_dsp_packed_size(p, 1));
+    memset(packed, 0, nnacl_depthwise_small_packed_size(p, isa, 1));
     char *to = nnacl_put_s32(packed, shift);
     if (axes.possible) {
         pack_3x3(&layer, shift, axes.swapped, to);
     } else {
-        pack_taps(&layer, shift, to);
+        pack_taps(&layer, shift, group_width(isa), to);
     }
 }

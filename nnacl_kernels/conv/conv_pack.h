@@ -9,8 +9,13 @@ size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p);
 size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
 void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
 
-size_t nnacl_depthwise_dsp_workspace(const nnacl_conv2d_params *p);
-size_t nnacl_depthwise_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
-void nnacl_depthwise_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
+size_t nnacl_conv2d_mve_workspace(const nnacl_conv2d_params *p);
+size_t nnacl_conv2d_mve_packed_size(const nnacl_conv2d_params *p, int32_t index);
+void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
+
+/* For the DSP extension and for MVE. */
+size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa);
+size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index);
+void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, const void *const in[], void *packed);
 
 #endif

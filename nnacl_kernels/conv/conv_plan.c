@@ -172,6 +172,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     if (kernel->isa == NNACL_ISA_DSP) {
         return nnacl_conv2d_dsp_workspace(p);
     }
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return nnacl_conv2d_mve_workspace(p);
+    }
     if (lists_rows(kernel)) {
         return nnacl_conv_rows_workspace(nnacl_conv_rows_of(p, (int32_t)nnacl_dtype_size(kernel->dtype)));
     }
@@ -186,6 +189,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
     const nnacl_conv2d_params *p = params;
     if (kernel->isa == NNACL_ISA_DSP) {
         return index > 0 ? nnacl_conv2d_dsp_packed_size(p, index) : 0;
+    }
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return index > 0 ? nnacl_conv2d_mve_packed_size(p, index) : 0;
     }
     if ((kernel->isa != NNACL_ISA_AVX2 && !lists_rows(kernel)) || index != 1) {
         return 0;
@@ -204,6 +210,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
     if (kernel->isa == NNACL_ISA_DSP) {
         nnacl_conv2d_dsp_pack(p, in, packed);
+        return;
+    }
+    if (kernel->isa == NNACL_ISA_MVE) {
+        nnacl_conv2d_mve_pack(p, in, packed);
         return;
     }
     for (int32_t group = 0; group < p->groups; group++) {
@@ -237,14 +247,15 @@ bool nnacl_depthwise_accepts_plain(const void *params) {
 }
 
 static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_DSP ? nnacl_depthwise_dsp_workspace(params) : 0;
+    const bool small = kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE;
+    return small ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
 }
 
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
 static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->isa == NNACL_ISA_DSP) {
-        return index > 0 ? nnacl_depthwise_dsp_packed_size(p, index) : 0;
+    if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
+        return index > 0 ? nnacl_depthwise_small_packed_size(p, kernel->isa, index) : 0;
     }
     const bool is_packed = kernel->isa == NNACL_ISA_AVX512 && kernel->dtype == NNACL_S8 && index == 1;
     return is_packed ? nnacl_panels_pair_size(p->out_c, p->kernel_h, p->kernel_w) : 0;
@@ -253,8 +264,8 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
 static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                            void *packed) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->isa == NNACL_ISA_DSP) {
-        nnacl_depthwise_dsp_pack(p, in, packed);
+    if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
+        nnacl_depthwise_small_pack(p, kernel->isa, in, packed);
         return;
     }
     nnacl_pack_panels_pair(in[index], p->out_c, p->kernel_h, p->kernel_w, p->x_zero, p->w_zero, packed);

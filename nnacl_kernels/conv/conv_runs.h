@@ -14,4 +14,10 @@ static inline nnacl_runs nnacl_conv2d_runs(const nnacl_conv2d_params *p) {
     return runs;
 }
 
+/* The same for kernels that take 16 elements at once: runs that are no multiple of that are copied together. */
+static inline nnacl_runs nnacl_conv2d_chunked_runs(const nnacl_conv2d_params *p) {
+    const nnacl_runs runs = nnacl_conv2d_runs(p), joined = {1, runs.count * runs.length};
+    return runs.length % 16 == 0 ? runs : joined;
+}
+
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inner part of depthwise_conv2d with 3 x 3 taps: one row of outputs. */
+/* The inner parts of depthwise_conv2d for the DSP extension. */
 #ifndef NNACL_DEPTHWISE_3X3_DSP_H
 #define NNACL_DEPTHWISE_3X3_DSP_H
 
-#include "nnacl_base.h"
+#include "conv/depthwise_walk.h"
 
-/* The sources in assembly know the order and size of these fields. */
+/* One row of outputs with 3 x 3 taps. The sources in assembly know the order and size of these fields. */
 typedef struct nnacl_depthwise_3x3_dsp {
     const uint32_t *x;       /* for each pair along the sweep a word of each of the three rows */
     int32_t x_step;          /* all steps are from channel to channel, in bytes */
@@ -29,5 +29,16 @@ void nnacl_depthwise_3x3_stride2_dsp(const nnacl_depthwise_3x3_dsp *row);
 /* Makes words of two neighbours along the sweep for four channels: channel i of pair j goes to to[i * plane + j * step]
  * (in bytes). `x` is the first position, the next is x_step bytes further. */
 void nnacl_widen_pairs_dsp(const int8_t *x, int32_t x_step, void *to, int32_t plane, int32_t step, int32_t pairs);
+
+/* Any taps, four channels at a time. The weights stand in groups of four output channels:
+ *
+ *     int32 start of each
+ *     for each tap a byte of each
+ *     int32 multiplier and offset of each
+ */
+#define NNACL_TAPS_WORDS_DSP 12 /* of a group beside its weights */
+
+/* Writes y, or sums. Returns where the next group begins. */
+const int32_t *nnacl_taps_s8_dsp(const nnacl_taps *position);
 
 #endif

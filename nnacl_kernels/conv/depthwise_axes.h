@@ -7,14 +7,19 @@
 
 #include "conv/conv.h"
 
-/* Outputs along the sweep that are computed together, and channels whose rows are in the ring together. */
+/* Outputs along the sweep that are computed together. */
 #define NNACL_SWEEP_BLOCK 4
-#define NNACL_SWEEP_CHANNELS 4
 #define NNACL_RING_ROWS 3
 
-/* Words of weights of an output channel: (w0, w1) and (w1, w2) for each row, the first two rows again behind the last,
- * since the ring may begin with any. */
-#define NNACL_SWEEP_WEIGHTS 10
+/* The DSP extension: channels whose rows are in the ring together, and words of weights of an output channel, which are
+ * (w0, w1) and (w1, w2) for each row, the first two rows again behind the last, since the ring may begin with any. */
+#define NNACL_SWEEP_CHANNELS_DSP 4
+#define NNACL_SWEEP_WEIGHTS_DSP 10
+
+/* MVE: the same, and bytes of weights of an output channel, which are three vectors, one for each row that the ring may
+ * begin with. */
+#define NNACL_SWEEP_CHANNELS_MVE 8
+#define NNACL_SWEEP_WEIGHTS_MVE 48
 
 typedef struct nnacl_axis {
     int32_t in, out, stride, pad;
@@ -30,12 +35,18 @@ static inline int32_t nnacl_sweep_blocks(int32_t outputs) {
     return (outputs + NNACL_SWEEP_BLOCK - 1) / NNACL_SWEEP_BLOCK;
 }
 
-/* Words of a row in the ring, each with two neighbours along the sweep, for a number of outputs. */
+/* The DSP extension: words of a row in the ring, each with two neighbours along the sweep, for a number of outputs. */
 static inline int32_t nnacl_sweep_pairs(const nnacl_axis *sweep, int32_t outputs) {
     return (sweep->stride == 1 ? 2 : 4) * nnacl_sweep_blocks(outputs) + 1;
 }
 
-/* About how many instructions a channel takes. */
+/* MVE: bytes of the ring of a channel; a vector is read behind the last position. */
+static inline int32_t nnacl_sweep_plane_mve(const nnacl_axis *sweep) {
+    const int32_t outputs = nnacl_sweep_blocks(sweep->out) * NNACL_SWEEP_BLOCK;
+    return ((outputs - 1) * sweep->stride + 3) * NNACL_RING_ROWS + 16;
+}
+
+/* About how many instructions a channel takes, with the DSP extension. */
 static inline int64_t nnacl_sweep_cost(const nnacl_axis *sweep, const nnacl_axis *ring) {
     const int64_t rows = (int64_t)(ring->out - 1) * ring->stride + NNACL_RING_ROWS;
     return ring->out * ((int64_t)nnacl_sweep_blocks(sweep->out) * 52 + 28) +
@@ -57,14 +68,14 @@ static inline nnacl_depthwise_axes nnacl_depthwise_axes_of(const nnacl_conv2d_pa
     return axes;
 }
 
-/* Groups of four channels for the kernels that compute output by output; the last one overlaps the one before it when
- * the channels are no multiple of four. */
-static inline int32_t nnacl_channel_groups(int32_t channels) {
-    return (channels + 3) / 4;
+/* Groups of `width` channels for the kernels that compute output by output; the last one overlaps the one before it
+ * when the channels are no multiple of the width. */
+static inline int32_t nnacl_channel_groups(int32_t channels, int32_t width) {
+    return (channels + width - 1) / width;
 }
 
-static inline int32_t nnacl_group_channel(int32_t channels, int32_t group) {
-    return group * 4 + 4 <= channels ? group * 4 : channels - 4;
+static inline int32_t nnacl_group_channel(int32_t channels, int32_t group, int32_t width) {
+    return group * width + width <= channels ? group * width : channels - width;
 }
 
 #endif

@@ -4,14 +4,23 @@
 #include "common/gemm_pack.h"
 #include "nnacl_kernels.h"
 
-/* The shift of the lines, and then groups of four units as common/dot_s8_dsp.h wants them; missing units and a depth
- * that is no multiple of four are filled up with zeros. */
-size_t nnacl_dense_dsp_packed_size(const nnacl_dense_params *p, int32_t index) {
-    const size_t groups = ((size_t)p->units + 3) / 4, quads = ((size_t)p->depth + 3) / 4;
-    return index == 1 ? 4 + groups * (48 + quads * 16) : NNACL_PACKED_ELSEWHERE;
+/* The whole depth is one run. */
+static nnacl_runs run_of(const nnacl_dense_params *p) {
+    const nnacl_runs run = {1, p->depth};
+    return run;
 }
 
-void nnacl_dense_dsp_pack(const nnacl_dense_params *p, const void *const in[], void *packed) {
+/* The shift of the lines, and then groups of four units as common/dot_s8_dsp.h wants them (missing units and a depth
+ * that is no multiple of four are filled up with zeros), or for MVE as common/gemm_s8_mve.h does. */
+size_t nnacl_dense_small_packed_size(const nnacl_dense_params *p, uint32_t isa, int32_t index) {
+    const size_t groups = ((size_t)p->units + 3) / 4, quads = ((size_t)p->depth + 3) / 4;
+    if (index != 1) {
+        return NNACL_PACKED_ELSEWHERE;
+    }
+    return isa == NNACL_ISA_MVE ? nnacl_gemm_groups_size(p->units, run_of(p)) : 4 + groups * (48 + quads * 16);
+}
+
+void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const void *const in[], void *packed) {
     const int8_t *weights = in[1];
     const nnacl_line_layer layer = {.weights = weights,
                                     .channel_step = p->depth,
@@ -25,6 +34,10 @@ void nnacl_dense_dsp_pack(const nnacl_dense_params *p, const void *const in[], v
                                     .y_zero = p->y_zero,
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
+    if (isa == NNACL_ISA_MVE) {
+        nnacl_gemm_groups_pack(&layer, run_of(p), packed);
+        return;
+    }
     const int32_t shift = nnacl_line_shift(&layer);
     char *to = nnacl_put_s32(packed, shift);
     for (int32_t first = 0; first < p->units; first += 4) {

@@ -5,7 +5,8 @@
 
 #include "dense/dense.h"
 
-size_t nnacl_dense_dsp_packed_size(const nnacl_dense_params *p, int32_t index);
-void nnacl_dense_dsp_pack(const nnacl_dense_params *p, const void *const in[], void *packed);
+/* For the DSP extension and for MVE. */
+size_t nnacl_dense_small_packed_size(const nnacl_dense_params *p, uint32_t isa, int32_t index);
+void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const void *const in[], void *packed);
 
 #endif

@@ -61,8 +61,8 @@ static bool has_panels(const nnacl_kernel *kernel) {
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
-    if (kernel->isa == NNACL_ISA_DSP) {
-        return index > 0 ? nnacl_dense_dsp_packed_size(p, index) : 0;
+    if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
+        return index > 0 ? nnacl_dense_small_packed_size(p, kernel->isa, index) : 0;
     }
     if (!has_panels(kernel) || index != 1) {
         return 0;
@@ -74,8 +74,8 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
-    if (kernel->isa == NNACL_ISA_DSP) {
-        nnacl_dense_dsp_pack(p, in, packed);
+    if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
+        nnacl_dense_small_pack(p, kernel->isa, in, packed);
         return;
     }
     if (kernel->dtype == NNACL_F32) {

@@ -2,7 +2,7 @@
 #include <arm_acle.h>
 
 #include "common/dot_s8_dsp.h"
-#include "common/finish_s8_dsp.h"
+#include "common/finish_s8.h"
 #include "common/requant.h"
 #include "common/share.h"
 #include "dense/dense.h"
@@ -26,8 +26,8 @@ static void finish(const nnacl_dense_params *p, const int32_t *line, int32_t shi
             __asm__("smmla %0, %1, %2, %3" : "=r"(sum) : "r"(sums[i]), "r"(line[0]), "r"(line[1]));
             y[i] = (int8_t)__ssat(sum >> shift, 8);
         } else {
-            y[i] = nnacl_finish_exact_dsp(sums[i], line, nnacl_channel_rounding(p->rounding, p->units, unit + i),
-                                          p->y_zero, p->q_min, p->q_max);
+            y[i] = nnacl_finish_exact(sums[i], line, nnacl_channel_rounding(p->rounding, p->units, unit + i), p->y_zero,
+                                      p->q_min, p->q_max);
         }
     }
 }
@@ -52,7 +52,7 @@ void nnacl_dense_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *co
             }
             group += group_words;
             finish(p, group - 8, shift, unit, count, sums, y + unit);
-            nnacl_clamp_bytes_dsp(y + unit, count, p->q_min, p->q_max);
+            nnacl_clamp_bytes(y + unit, count, p->q_min, p->q_max);
         }
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arm_acle.h>
 
-#include "common/assembly_dsp.h"
-#include "common/finish_s8_dsp.h"
+#include "common/assembly.h"
+#include "common/finish_s8.h"
 #include "elementwise/broadcast.h"
 #include "elementwise/elementwise.h"
 
@@ -84,5 +84,5 @@ void nnacl_add_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *cons
         sum = mul_high(sum + mul_high(b[i] * k.b_factor + k.b_origin, k.b_excess), k.y_excess);
         y[i] = (int8_t)__ssat((sum + (sum >> 31) + k.y_offset) >> y_shift, 8);
     }
-    nnacl_clamp_bytes_dsp(y + share.begin, share.end - share.begin, p->q_min, p->q_max);
+    nnacl_clamp_bytes(y + share.begin, share.end - share.begin, p->q_min, p->q_max);
 }

@@ -97,8 +97,8 @@ typedef struct nnacl_where_params {
     int32_t condition_strides[NNACL_MAX_RANK], a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
 } nnacl_where_params;
 
-/* For the kernel of add for the DSP extension. */
-bool nnacl_add_accepts_dsp(const void *params);
+/* For the kernels of add for the DSP extension and for MVE. */
+bool nnacl_add_accepts_small(const void *params);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@ static bool is_normal(int32_t multiplier) {
 }
 
 /* The contract tflite-double between tensors of one shape, in numbers that leave room for the sums. */
-bool nnacl_add_accepts_dsp(const void *params) {
+bool nnacl_add_accepts_small(const void *params) {
     const nnacl_binary_params *p = params;
     const bool rounding = p->rounding == NNACL_ROUND_TFLITE_DOUBLE || p->rounding == NNACL_ROUND_TFLITE_DOWN;
     const bool same_shape = p->rank == 1 && p->a_strides[0] == 1 && p->b_strides[0] == 1;

@@ -62,7 +62,8 @@ def build(target: Target, folder: Path) -> Path:
 
 
 def run(target: Target, program: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [*target.emulator(["checkasm", *options]), str(program)]
+    arguments = [option.replace(",", ",,") for option in ("checkasm", *options)]  # QEMU's way to write a comma
+    command = [*target.emulator(arguments), str(program)]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800, stdin=subprocess.DEVNULL)
 
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions written wholly in assembly, at file scope. */
-#ifndef NNACL_ASSEMBLY_DSP_H
-#define NNACL_ASSEMBLY_DSP_H
+#ifndef NNACL_ASSEMBLY_H
+#define NNACL_ASSEMBLY_H
+
+#include "nnacl_base.h"
 
 /* A function in a section of its own: __asm__(NNACL_FUNCTION("f") "bx lr\n" NNACL_FUNCTION_END("f")); */
 #define NNACL_FUNCTION(name)                                                                                           \

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ends of the integer kernels for small machines that are not in their inner loops. */
+#ifndef NNACL_FINISH_S8_H
+#define NNACL_FINISH_S8_H
+
+#include "nnacl_base.h"
+
+/* The exact requantization of an accumulator. `requant`: multiplier and shift, or the scale of float-even. */
+int8_t nnacl_finish_exact(int32_t sum, const int32_t *requant, int32_t rounding, int32_t zero, int32_t q_min,
+                          int32_t q_max);
+
+/* Clamps bytes in place; returns at once when the range is that of the type. */
+void nnacl_clamp_bytes(int8_t *y, int32_t count, int32_t q_min, int32_t q_max);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inner part of the integer convolutions on cores with MVE (Cortex-M55, M85): two positions times four output
+ * channels at a time, 16 elements of the depth at once. Written in assembly, as eight sums and their pointers take all
+ * registers that VMLADAVA can use.
+ *
+ * The depth is cut into runs of neighbours (runs.h), and each run into chunks of 16. The weights stand in groups of
+ * four output channels, as gemm_pack.h writes them:
+ *
+ *     int32 start of each
+ *     for each chunk of each run 16 bytes of each channel, the last chunk of a run filled up with zeros
+ *     int32 multiplier of each, offset of each
+ */
+#ifndef NNACL_GEMM_S8_MVE_H
+#define NNACL_GEMM_S8_MVE_H
+
+#include "nnacl_base.h"
+
+/* The sources in assembly know the order and size of these fields. */
+typedef struct nnacl_gemm_mve {
+    const int8_t **runs; /* for each run where it begins at the one position and at the other */
+    const int8_t **runs_end;
+    int32_t chunks;      /* whole chunks of a run */
+    int32_t rest;        /* bytes behind them */
+    const void *weights; /* of the first group */
+    int32_t channels;    /* output channels, at least 1 */
+    int8_t *y[2];        /* the first channel at each position; both may be one */
+    int32_t shift;       /* minus the shift of the lines (requant_line.h); 0: `sums` is wanted, of one group */
+    int32_t *sums;       /* start + the sum of the products: four of the one position, four of the other */
+} nnacl_gemm_mve;
+
+/* Writes y, or sums. Returns where the next group begins. */
+const void *nnacl_gemm2_s8_mve(const nnacl_gemm_mve *gemm);
+
+/* Four output channels at a time, of one position with one run: dense. */
+const void *nnacl_gemm1_s8_mve(const nnacl_gemm_mve *gemm);
+
+/* Copies `rows` (at least 1) rows of `count` bytes, which begin `to_step` and `from_step` bytes apart. */
+void nnacl_copy_rows_mve(int8_t *to, int32_t to_step, const int8_t *from, int32_t from_step, int32_t count,
+                         int32_t rows);
+
+#endif

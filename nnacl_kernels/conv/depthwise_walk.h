@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernels of depthwise_conv2d for the DSP extension and for MVE have in common: the order in which they go
+ * over an image. The innermost parts are theirs. */
+#ifndef NNACL_DEPTHWISE_WALK_H
+#define NNACL_DEPTHWISE_WALK_H
+
+#include <string.h>
+
+#include "common/share.h"
+#include "conv/depthwise_axes.h"
+
+/* --- 3 x 3 taps ------------------------------------------------------------------------------------------------- */
+
+/* Everything about one call that stays the same. Steps are in elements. */
+typedef struct nnacl_sweep {
+    const nnacl_conv2d_params *p;
+    nnacl_axis sweep, ring;
+    bool swapped;
+    int32_t multiplier;
+    int32_t x_along, x_across; /* from an input to the next along the sweep, and from a row of the ring to the next */
+    int32_t y_along, y_across;
+    int32_t shift;
+    const int32_t *lines; /* of all output channels */
+    const int8_t *taps;   /* of all output channels */
+    int32_t first, count; /* outputs along the sweep that are wanted */
+    void *weights;        /* of the output channels at hand, and their ring */
+    int8_t *ring_start;
+    int32_t plane; /* of the ring from channel to channel */
+    void *row;     /* what the kernel keeps for the channels at hand */
+} nnacl_sweep;
+
+/* What a kernel does for the `channels` channels at hand, of which `channel` is the first. */
+typedef struct nnacl_sweep_steps {
+    int32_t channels; /* at most at a time */
+    /* New channels, or a new image: first and count may differ. */
+    void (*begin)(const nnacl_sweep *s, int32_t channel, int32_t channels);
+    /* A row of the ring's axis: x is its first position, NULL when the row is in the padding. */
+    void (*fill)(const nnacl_sweep *s, const int8_t *x, int32_t slot, int32_t channels);
+    /* A row of outputs; `slot` is where in the ring the first row of the windows is. */
+    void (*run)(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y);
+} nnacl_sweep_steps;
+
+static inline nnacl_sweep nnacl_sweep_of(const nnacl_conv2d_params *p, const int32_t *packed) {
+    const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
+    const int32_t x_row = p->in_w * p->in_c, y_row = p->out_w * p->out_c;
+    const nnacl_sweep s = {
+        .p = p,
+        .sweep = axes.sweep,
+        .ring = axes.ring,
+        .swapped = axes.swapped,
+        .multiplier = p->out_c / p->in_c,
+        .x_along = axes.swapped ? x_row : p->in_c,
+        .x_across = axes.swapped ? p->in_c : x_row,
+        .y_along = axes.swapped ? y_row : p->out_c,
+        .y_across = axes.swapped ? p->out_c : y_row,
+        .shift = packed[0],
+        .lines = packed + 1,
+        .taps = (const int8_t *)(packed + 1 + 3 * p->out_c),
+    };
+    return s;
+}
+
+/* Outputs first .. last - 1 along the ring of an image. */
+static inline void nnacl_sweep_image(const nnacl_sweep *s, const nnacl_sweep_steps *steps, const int8_t *x, int8_t *y,
+                                     int32_t channel, int32_t channels, int32_t first, int32_t last) {
+    int32_t next = first * s->ring.stride; /* the first row that is not in the ring, the padding counted */
+    int32_t slot = next % NNACL_RING_ROWS;
+    for (int32_t output = first; output < last; output++) {
+        const int32_t top = output * s->ring.stride;
+        if (next < top) {
+            next = top;
+            slot = top % NNACL_RING_ROWS;
+        }
+        for (; next < top + NNACL_RING_ROWS; next++) {
+            const int32_t row = next - s->ring.pad;
+            const bool inside = row >= 0 && row < s->ring.in;
+            steps->fill(s, inside ? x + (ptrdiff_t)row * s->x_across : NULL, slot, channels);
+            slot = slot + 1 < NNACL_RING_ROWS ? slot + 1 : 0;
+        }
+        /* slot has come round to the first row of the windows */
+        steps->run(s, channel, slot, y + (ptrdiff_t)output * s->y_across);
+    }
+}
+
+/* All that a part of the work has to do: rows of outputs as they lie in y, whichever axis they are. */
+static inline void nnacl_sweep_all(nnacl_sweep *s, const nnacl_sweep_steps *steps, const int8_t *x, int8_t *y,
+                                   nnacl_range share) {
+    const nnacl_conv2d_params *p = s->p;
+    const bool swapped = s->swapped;
+    for (int32_t c = 0; c < p->in_c; c += steps->channels) {
+        const int32_t channels = p->in_c - c < steps->channels ? p->in_c - c : steps->channels;
+        for (int32_t image = 0; image < p->batch; image++) {
+            const int32_t begin = share.begin - image * p->out_h, end = share.end - image * p->out_h;
+            const int32_t first = begin > 0 ? begin : 0, last = end < p->out_h ? end : p->out_h;
+            const int8_t *source = x + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c + c;
+            int8_t *target = y + (ptrdiff_t)image * p->out_h * p->out_w * p->out_c + c * s->multiplier;
+            s->first = swapped ? first : 0;
+            s->count = swapped ? last - first : p->out_w;
+            if (first < last) {
+                steps->begin(s, c, channels);
+                nnacl_sweep_image(s, steps, source, target + (ptrdiff_t)s->first * s->y_along, c, channels,
+                                  swapped ? 0 : first, swapped ? p->out_w : last);
+            }
+        }
+    }
+}
+
+/* --- any taps, output by output --------------------------------------------------------------------------------- */
+
+/* One output position. The sources in assembly know the order and size of these fields. */
+typedef struct nnacl_taps {
+    const int8_t *const *taps; /* where the channels of each tap begin */
+    int32_t count;             /* at least 1 */
+    const int32_t *group;      /* the first group of channels */
+    int32_t groups;            /* at least 1 */
+    int32_t channel;           /* the first one */
+    int8_t *y;                 /* of that */
+    int32_t shift;             /* of the lines, for MVE less than 0; 0: `sums` is wanted, of one group */
+    int32_t *sums;
+} nnacl_taps;
+
+/* Computes one group of channels, exactly when `shift` is 0. */
+typedef void (*nnacl_taps_group)(const nnacl_conv2d_params *p, nnacl_taps *position);
+/* Computes many, with lines. Returns where the next group begins. */
+typedef const int32_t *(*nnacl_taps_groups)(const nnacl_taps *position);
+
+/* Where the taps of an output position are; those in the padding point to zero points. */
+static inline void nnacl_find_taps(const nnacl_conv2d_params *p, const int8_t *image, int32_t row, int32_t column,
+                                   const int8_t *zeros, const int8_t **taps) {
+    for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int32_t y = row * p->stride_h - p->pad_top + ky * p->dilation_h;
+        for (int32_t kx = 0; kx < p->kernel_w; kx++) {
+            const int32_t x = column * p->stride_w - p->pad_left + kx * p->dilation_w;
+            const bool inside = y >= 0 && y < p->in_h && x >= 0 && x < p->in_w;
+            *taps++ = inside ? image + ((ptrdiff_t)y * p->in_w + x) * p->in_c : zeros;
+        }
+    }
+}
+
+/* The rows of outputs in `share`. A group has `width` channels and `group_words` words beside its weights; the last one
+ * overlaps the one before it when the channels are no multiple of the width. */
+static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x, nnacl_taps at,
+                                   int8_t *y, nnacl_range share, int32_t width, int32_t group_words,
+                                   nnacl_taps_groups all, nnacl_taps_group one) {
+    const int8_t **taps = ctx->workspace;
+    const int32_t count = p->kernel_h * p->kernel_w, groups = nnacl_channel_groups(p->in_c, width);
+    const int32_t words = group_words + count * width / 4;
+    const int32_t *packed = at.group;
+    int8_t *zeros = (int8_t *)(taps + count);
+    memset(zeros, p->x_zero, (size_t)p->in_c);
+    at.taps = taps;
+    at.count = count;
+    for (int32_t row = share.begin; row < share.end; row++) {
+        const int32_t image = row / p->out_h;
+        for (int32_t column = 0; column < p->out_w; column++) {
+            nnacl_find_taps(p, x + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c, row - image * p->out_h, column,
+                            zeros, taps);
+            int8_t *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c;
+            int32_t done = 0;
+            if (at.shift) {
+                at.group = packed;
+                at.groups = done = p->in_c / width;
+                at.channel = 0;
+                at.y = pixel;
+                all(&at);
+            }
+            for (at.groups = 1; done < groups; done++) {
+                at.group = packed + (ptrdiff_t)done * words;
+                at.channel = nnacl_group_channel(p->in_c, done, width);
+                at.y = pixel + at.channel;
+                one(p, &at);
+            }
+        }
+    }
+}
+
+#endif
