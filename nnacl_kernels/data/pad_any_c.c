@@ -57,6 +57,9 @@ void nnacl_pad_any_c(const nnacl_ctx *ctx, const void *params, const void *const
     const nnacl_pad_params *p = params;
     const void *value = p->has_value ? in[1] : NULL;
     const size_t block = (size_t)p->block_size;
+    if (block == 0) {
+        return; /* y has no elements; the plan left no dimension to look into */
+    }
     const size_t element_size = (size_t)p->element_size;
     const int32_t last = p->rank - 1;
     const int32_t dim = p->in_dims[last];

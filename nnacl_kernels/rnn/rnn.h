@@ -25,9 +25,9 @@
  *   x_mult[k], x_shift[k]))) in Q3.12 (tflite-double); c, a multiple of 2^cell_exponent, and h = y_zero +
  *   requant(o * tanh(c), y_mult, y_shift). cell_clip > 0 limits c.
  *
- * svdf: one step of a layer with a memory for each filter: x s8 [batch, size], 1 weights of features s8 [filters, size],
- *   2 weights of time s16 [filters, memory], 3 bias s32 [units] (optional), 4 state s16 [batch, filters * memory]; units
- *   is filters / rank. Outputs y s8 [batch, units] and the next state: each memory moves on by one and takes in
+ * svdf: one step of a layer with a memory for each filter: x s8 [batch, size], 1 weights of features s8 [filters,
+ * size], 2 weights of time s16 [filters, memory], 3 bias s32 [units] (optional), 4 state s16 [batch, filters * memory];
+ * units is filters / rank. Outputs y s8 [batch, units] and the next state: each memory moves on by one and takes in
  *   saturate(requant(sum((x - x_zero) * features), state_mult, state_shift)) at its end; y = clamp(requant(bias + sum
  *   over the memories of `rank` filters (memory * time), y_mult, y_shift) + y_zero) (all rounding tflite-double).
  */

@@ -135,3 +135,13 @@ def test_nothing_to_reduce(op: str, tmp_path: Path) -> None:
 def test_no_elements(op: str, tmp_path: Path) -> None:
     x = np.zeros((2, 0), np.float32)
     hold(op, {"x": x, "b": np.ones((2, 1), np.float32)} if op == "Add" else {"x": x}, tmp_path)
+
+
+def test_wrap_around_nothing(tmp_path: Path) -> None:
+    """Pad in a mode that looks into x, where y has no elements (ONNX Runtime refuses it, the standard does not)."""
+    node = helper.make_node("Pad", ["x", "pads"], ["y"], mode="wrap")
+    model = make_model([node], {"x": (2, 0)}, ["y"], {"pads": vector(1, 0, 3, 0)}, opset=19)
+    modelfile.save(convert(save(model, tmp_path)), tmp_path / "model.lith")
+    x = np.zeros((2, 0), np.float32)
+    results = runtime.load(tmp_path / "model.lith").run([x])
+    assert results["y"].shape == np.pad(x, ((1, 3), (0, 0)), mode="wrap").shape == (6, 0)
