@@ -36,6 +36,10 @@ test)
     need gcc-arm-linux-gnueabihf program arm-linux-gnueabihf-gcc
     need libc6-dev-armhf-cross library arm-linux-gnueabihf-gcc libc.a
     need qemu-user program qemu-aarch64
+    need gcc-riscv64-unknown-elf program riscv64-unknown-elf-gcc
+    need picolibc-riscv64-unknown-elf library riscv64-unknown-elf-gcc picolibc.specs
+    need qemu-system-misc program qemu-system-riscv32
+    need libxml2-utils program xmllint
     ;;
 esac
 [ -n "$missing" ] || exit 0

@@ -54,8 +54,11 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
     target = view.target
     platform = {"main/platform.h": "main/platform.h.j2", "main/print.h": "main/print.h.j2"}
     if target.is_bare_metal:
-        for name in ("startup.c", "semihosting.c", "semihosting.h", "platform_cortex_m.c", "link.ld"):
-            platform[f"platform/{name}"] = f"cortex_m/{name}.j2"
+        family = {"cortex-m": "cortex_m", "riscv": "riscv"}[target.architecture]
+        for name in ("semihosting.c", "semihosting.h", "link.ld"):
+            platform[f"platform/{name}"] = f"bare_metal/{name}.j2"
+        for name in (f"startup_{family}.c", f"platform_{family}.c"):
+            platform[f"platform/{name}"] = f"{family}/{name}.j2"
     else:
         platform["main/platform_hosted.c"] = "main/platform_hosted.c.j2"
     suffix = ".S" if view.binary_weights else ".c"
@@ -81,7 +84,7 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
         "opt": opt,
         "board": target.board,
         "cross": bool(target.tool_prefix),
-        "processor": "arm" if not target.name.startswith("arm64") else "aarch64",
+        "processor": {"aarch64": "aarch64", "riscv": "riscv32", "x86": "x86_64"}.get(target.architecture, "arm"),
         "emulator": " ".join(emulator),
         "runner": _runner_command(target),
         "needs_libm": any(_MATH.search(_without_comments(text)) for text in kernels.values()),

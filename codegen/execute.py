@@ -92,7 +92,20 @@ class Project:
 def missing_tools(target: Target, compiler: str | None = None) -> list[str]:
     """The programs that building and running for a target needs and that this machine lacks."""
     needed = ["make", compiler or target.compiler, *target.emulator()[:1]]
-    return [tool for tool in needed if shutil.which(tool) is None]
+    missing = [tool for tool in needed if shutil.which(tool) is None]
+    return missing or [specs for specs in _specs(target) if not _knows(compiler or target.compiler, specs)]
+
+
+def _specs(target: Target) -> list[str]:
+    """The files of the compiler's C library that the flags of a target name."""
+    flags = (*target.flags, *target.link_flags)
+    return [flag.removeprefix("--specs=") for flag in flags if flag.startswith("--specs=")]
+
+
+def _knows(compiler: str, specs: str) -> bool:
+    """Whether a compiler finds a specs file: without the C library that brings it, gcc says its bare name."""
+    done = subprocess.run([compiler, f"-print-file-name={specs}"], capture_output=True, text=True, check=False)
+    return done.stdout.strip() != specs
 
 
 def require_tools(target: Target, compiler: str | None = None) -> None:

@@ -28,6 +28,9 @@ class Board:
     vectors: Region
     flash: Region
     ram: Region
+    emulator: str = "qemu-system-arm"
+    options: tuple[str, ...] = ()
+    """Further arguments of the emulator."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,19 @@ class Target:
     board: Board | None = None
     user_emulator: tuple[str, ...] = ()
     """The command that runs a hosted program of a foreign architecture."""
+    aliases: tuple[str, ...] = ()
+    """Other names that users may give."""
+    link_flags: tuple[str, ...] = ()
+    """For the linker alone: which C library."""
+
+    @property
+    def architecture(self) -> Literal["x86", "aarch64", "armv7", "cortex-m", "riscv"]:
+        """The family, which decides about start-up code and about what a project can be part of."""
+        if self.name.startswith("cortex-m"):
+            return "cortex-m"
+        if self.name.startswith("riscv"):
+            return "riscv"
+        return "aarch64" if self.name.startswith("arm64") else "armv7" if self.name.startswith("armv7") else "x86"
 
     @property
     def is_bare_metal(self) -> bool:
@@ -80,8 +96,9 @@ class Target:
             return list(self.user_emulator)
         console = ",".join(["enable=on,target=native", *(f"arg={argument}" for argument in arguments)])
         return [
-            "qemu-system-arm",
+            self.board.emulator,
             *("-M", self.board.machine),
+            *self.board.options,
             *("-display", "none", "-monitor", "none", "-serial", "none"),
             *("-icount", "shift=0"),
             *("-semihosting-config", console),
@@ -116,21 +133,38 @@ _AN547 = Board(
     flash=Region(0x11000000, 2 * _MEGABYTE),
     ram=Region(0x31000000, 2 * _MEGABYTE),
 )
+# All memory of this machine is RAM from 0x80000000 on; a part of it stands for flash.
+_VIRT = Board(
+    "virt",
+    vectors=Region(0x80000000, _VECTORS_SIZE),
+    flash=Region(0x80000000 + _VECTORS_SIZE, 4 * _MEGABYTE - _VECTORS_SIZE),
+    ram=Region(0x80400000, 4 * _MEGABYTE),
+    emulator="qemu-system-riscv32",
+    options=("-bios", "none"),
+)
 
 
 def _cortex_m(
-    name: str, title: str, isa: tuple[str, ...], flags: tuple[str, ...], board: Board, alignment: int = 8
+    name: str,
+    title: str,
+    isa: tuple[str, ...],
+    flags: tuple[str, ...],
+    board: Board,
+    alignment: int = 8,
+    core: str = "",
 ) -> Target:
+    """``core``: the flag that names the core to the compiler; ``-mcpu=NAME`` unless given."""
     return Target(
         name=name,
         title=title,
         system="bare-metal",
         isa=isa,
         tool_prefix="arm-none-eabi-",
-        flags=(f"-mcpu={name}", "-mthumb", *flags),
+        flags=(core or f"-mcpu={name}", "-mthumb", *flags),
         alignment=alignment,
         packages=_BARE_METAL_PACKAGES,
         board=board,
+        link_flags=("--specs=nosys.specs",),
     )
 
 
@@ -165,6 +199,7 @@ _TARGETS = (
         alignment=64,
         packages=("gcc-aarch64-linux-gnu", "qemu-user"),
         user_emulator=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
+        aliases=("arm64",),
     ),
     Target(
         name="armv7-linux",
@@ -176,6 +211,7 @@ _TARGETS = (
         alignment=64,
         packages=("gcc-arm-linux-gnueabihf", "qemu-user"),
         user_emulator=("qemu-arm", "-L", "/usr/arm-linux-gnueabihf"),
+        aliases=("armv7",),
     ),
     # QEMU has no Cortex-M0+ board; a Cortex-M3 runs its instructions, which are a subset.
     _cortex_m("cortex-m0plus", "Cortex-M0+", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
@@ -192,8 +228,29 @@ _TARGETS = (
         _AN547,
         16,
     ),
+    # gcc 12 does not know this core by name, and QEMU has no board with it; the M55 of the board runs its instructions.
+    _cortex_m(
+        "cortex-m85",
+        "Cortex-M85",
+        ("mve", "dsp", "c"),
+        ("-mfloat-abi=hard", "-mfpu=auto", "-fno-tree-vectorize"),
+        _AN547,
+        16,
+        core="-march=armv8.1-m.main+mve.fp+fp.dp",
+    ),
+    Target(
+        name="riscv32",
+        title="RISC-V RV32IMC",
+        system="bare-metal",
+        isa=("c",),
+        tool_prefix="riscv64-unknown-elf-",
+        flags=("-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs"),
+        alignment=8,
+        packages=("gcc-riscv64-unknown-elf", "picolibc-riscv64-unknown-elf", "qemu-system-misc"),
+        board=_VIRT,
+    ),
 )
-_BY_NAME = {target.name: target for target in _TARGETS}
+_BY_NAME = {name: target for target in _TARGETS for name in (target.name, *target.aliases)}
 
 
 def all_targets() -> Iterator[Target]:

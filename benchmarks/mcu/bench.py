@@ -224,7 +224,7 @@ def versions(target: str) -> str:
 
 
 def parse() -> argparse.Namespace:
-    boards = [target.name for target in targets.all_targets() if target.is_bare_metal]
+    boards = [target.name for target in targets.all_targets() if target.architecture == "cortex-m"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models-dir", type=Path, help="folder with models; without it the digits example")
     parser.add_argument(

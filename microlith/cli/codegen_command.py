@@ -43,9 +43,8 @@ class Weights(str, enum.Enum):
     binary = "binary"
 
 
-TargetOption = Annotated[
-    str, typer.Option("--target", "-t", help=f"One of {', '.join(target.name for target in targets.all_targets())}.")
-]
+_NAMES = [" or ".join((*target.aliases, target.name)) for target in targets.all_targets()]
+TargetOption = Annotated[str, typer.Option("--target", "-t", help=f"One of {', '.join(_NAMES)}.")]
 
 
 def command(

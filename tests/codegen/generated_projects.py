@@ -32,6 +32,9 @@ def need_target(target: str) -> None:
 
     row = targets.get(target)
     need("make", row.compiler, *row.emulator()[:1])
+    if missing := execute.missing_tools(row):
+        message = f"{missing[0]} of {row.compiler} not installed"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
 
 
 def project(graph: Graph, target: str, folder: Path, **options: Any) -> execute.Project:

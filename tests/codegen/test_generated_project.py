@@ -19,7 +19,15 @@ from hypothesis import strategies as st
 from microlith import modelfile
 from microlith.codegen import execute, generate, names
 from microlith.dtypes import DType
-from microlith.errors import InputError, ModelFormatError, OutputError, ShapeError, TargetError, UnsupportedError
+from microlith.errors import (
+    InputError,
+    ModelFormatError,
+    OutputError,
+    ShapeError,
+    TargetError,
+    ToolError,
+    UnsupportedError,
+)
 from microlith.ir import Graph, TensorType, Value
 from microlith.nnacl_kernels import catalogue
 
@@ -275,6 +283,30 @@ def test_unknown_target_lists_all(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"no target 'esp99'(.|\n)*host.*cortex-m0plus.*cortex-m55"):
         generate(small_models.int8_cnn(), "esp99", tmp_path / "a")
     assert not list(tmp_path.iterdir())
+
+
+def test_targets_have_short_names(tmp_path: Path) -> None:
+    for short, name in (("arm64", "arm64-linux"), ("armv7", "armv7-linux")):
+        assert generate(small_models.int8_cnn(), short, tmp_path / short).target == name
+
+
+@pytest.mark.parametrize(
+    ("absent", "target", "package"),
+    [
+        ("riscv64-unknown-elf-gcc", "riscv32", "gcc-riscv64-unknown-elf"),
+        ("qemu-system-riscv32", "riscv32", "qemu-system-misc"),
+        ("picolibc.specs", "riscv32", "picolibc-riscv64-unknown-elf"),
+        ("arm-none-eabi-gcc", "cortex-m85", "gcc-arm-none-eabi"),
+    ],
+)
+def test_a_missing_tool_is_named_with_its_package(
+    absent: str, target: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute.shutil, "which", lambda tool: None if tool == absent else f"/usr/bin/{tool}")
+    monkeypatch.setattr(execute, "_knows", lambda compiler, specs: specs != absent)
+    result = project(small_models.int8_cnn(), target, tmp_path / "a")
+    with pytest.raises(ToolError, match=rf"'{absent}' is not installed(.|\n)*apt-get install .*{package}"):
+        execute.build(result)
 
 
 def test_model_too_large_for_the_board(tmp_path: Path) -> None:
