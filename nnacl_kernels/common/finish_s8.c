@@ -4,7 +4,7 @@
 #include "common/requant.h"
 
 int8_t nnacl_finish_exact(int32_t sum, const int32_t *requant, int32_t rounding, int32_t zero, int32_t q_min,
-                              int32_t q_max) {
+                          int32_t q_max) {
     return (int8_t)nnacl_requant_channel(sum, requant, 1, 0, rounding, zero, q_min, q_max);
 }
 
