@@ -25,16 +25,17 @@ def kernel_files(sources: Iterable[str], headers: Iterable[str]) -> dict[str, st
                 continue
             files[name] = _read(name)
             companion = name[: -len(".h")] + ".c"
-            if name.endswith(".h") and (catalogue.ROOT / companion).exists():
+            has_companion = name.endswith(".h") and not catalogue.is_family_header(name)
+            if has_companion and catalogue.source_path(companion).exists():
                 waiting.append(companion)
     return dict(sorted(files.items()))
 
 
 def _read(name: str) -> str:
     try:
-        return (catalogue.ROOT / name).read_text(encoding="utf-8")
+        return catalogue.source_path(name).read_text(encoding="utf-8")
     except OSError as error:
         raise OutputError(
             f"kernel source '{name}' cannot be read: {error.strerror}",
-            hint="the installation of microlith is damaged; install it again",
+            hint="the installation of microlith, or of an extension, is damaged; install it again",
         ) from error

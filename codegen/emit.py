@@ -16,6 +16,7 @@ import jinja2
 
 from ..errors import OutputError
 from ..files import follow_links
+from ..nnacl_kernels import catalogue
 from ..targets import Target
 from ..version import __version__
 from . import closure, literals
@@ -26,7 +27,8 @@ GENERATOR = "microlith"
 BUILD_FOLDERS = ("build", "build-cmake")
 """Left out when a folder is held against its manifest, and so is any that CMake made."""
 LICENSE = "LICENSE"
-_SPDX = "SPDX-License-Identifier: Apache-2.0"
+_SPDX_TAG = "SPDX-License-Identifier:"
+_SPDX = f"{_SPDX_TAG} Apache-2.0"
 _MATH = re.compile(r"\b(?:sqrt|floor|ceil|rint|nearbyint|round|trunc|fmod|remainder|exp|log|pow|ldexp|frexp)[fl]? *\(")
 """Calls for which a compiler may need libm; absolute values and signs never do."""
 
@@ -90,6 +92,7 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
         "needs_libm": any(_MATH.search(_without_comments(text)) for text in kernels.values()),
         "emulator_words": emulator,
         "kernel_sources": kernel_sources,
+        "extensions": sorted({path.partition("/")[0] for path in kernels if not (catalogue.ROOT / path).exists()}),
         "platform_sources": sorted(path for path in platform if path.endswith(".c")),
         "struct_sizes": _struct_sizes(view),
         "params_sum": _sum([f"sizeof {layer.params.symbol}" for layer in view.layers if layer.params]),
@@ -117,7 +120,7 @@ def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
 
 def _licensed(path: str, text: str) -> str:
     """The text of a file below a line that states its licence, which sources of the kernel library have already."""
-    if path.endswith(".md") or _SPDX in text.partition("\n")[0]:
+    if path.endswith(".md") or _SPDX_TAG in text.partition("\n")[0]:
         return text
     is_c = path.endswith((".c", ".h", ".S", ".ld"))
     return f"/* {_SPDX} */\n{text}" if is_c else f"# {_SPDX}\n{text}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .. import extensions
 from ..errors import InputError, ModelFormatError
 from ..ir import Graph, all_graphs
 from ..numerics import CONTRACTS
@@ -111,5 +112,10 @@ def supported_operators() -> dict[str, list[str]]:
     """The operators that each frontend knows, by format, in alphabetical order; ONNX's own before other domains."""
     from .frontends import onnx, onnx_subgraphs, tflite
 
-    foreign = sorted(f"{domain}.{name}" for domain, name in onnx.FOREIGN_ROWS)
-    return {"ONNX": [*sorted({*onnx.ROWS, *onnx_subgraphs.CONTROL}), *foreign], "TFLite": sorted(tflite.ROWS)}
+    added = [row for extension in extensions.active() for row in extension.onnx]
+    foreign = sorted(".".join(filter(None, row)) for row in (*onnx.FOREIGN_ROWS, *added))
+    custom = [row for extension in extensions.active() for row in extension.tflite]
+    return {
+        "ONNX": [*sorted({*onnx.ROWS, *onnx_subgraphs.CONTROL}), *foreign],
+        "TFLite": [*sorted(tflite.ROWS), *sorted(custom)],
+    }

@@ -13,10 +13,11 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .codegen import Report
+    from .extensions import Extension
     from .ir import Graph
     from .runtime import Model
 
-__all__ = ["MicrolithError", "__version__", "convert", "generate", "load"]
+__all__ = ["MicrolithError", "__version__", "add_ops", "convert", "generate", "load"]
 
 
 def convert(model: Any, output: str | os.PathLike[str] | None = None, **options: Any) -> Graph:
@@ -47,3 +48,13 @@ def generate(
     from .codegen import generate as run
 
     return run(model, target, output, **options)
+
+
+def add_ops(source: Extension | str | os.PathLike[str]) -> list[Extension]:
+    """Makes ops from outside of the package known: an ``Extension``, or a Python file that defines some.
+
+    See ``docs/custom-ops.md``. What an installed package offers is found without this.
+    """
+    from .extensions import add_ops as run
+
+    return run(source)

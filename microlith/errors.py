@@ -64,5 +64,9 @@ class ToolError(MicrolithError):
     """A program that is needed (a compiler, an emulator) is missing or failed."""
 
 
+class ExtensionError(MicrolithError):
+    """Ops from outside of the package are incomplete, or do not fit together."""
+
+
 class OutputError(MicrolithError):
     """An output cannot be written."""

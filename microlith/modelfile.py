@@ -20,7 +20,7 @@ from . import model_generated as fb
 from . import ops, version
 from .binding import stored_params
 from .dtypes import DType
-from .errors import MicrolithError, ModelFormatError, ShapeError
+from .errors import MicrolithError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from .files import write_atomically
 from .ir import Dim, Graph, Node, Quant, State, TensorType, Value, all_graphs
 from .nnacl_kernels import catalogue
@@ -210,7 +210,25 @@ class _Reader:
         _require(self.model.contract < len(CONTRACTS), f"rounding contract {self.model.contract}")
 
         self.op_names = [_text(name) for name in self.model.ops or []]
+        self._require_extensions()
         self.taken: set[int] = {0}
+
+    def _require_extensions(self) -> None:
+        """Refuses a file with ops of extensions that are not there, all of them at once."""
+        missing = {number: name for number, name in enumerate(self.op_names) if "." in name and not ops.is_known(name)}
+        items = [
+            Unsupported(
+                _text(node.name),
+                missing[node.op],
+                "this op is not part of microlith",
+                ops.missing_hint(missing[node.op]),
+            )
+            for graph in self.model.graphs or []
+            for node in graph.nodes or []
+            if node.op in missing
+        ]
+        if items:
+            raise UnsupportedError(items)
 
     def graph(self, number: int = 0, depth: int = 0) -> Graph:
         """Graph ``number`` with its subgraphs. Each belongs to one node of a graph with a lower number."""

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cffi import FFI
+from cffi import FFI, CDefError
 
+from microlith.nnacl_kernels import extension_tables
+from microlith.nnacl_kernels.extension_tables import Attached
 from microlith.nnacl_kernels.library import find_library, read_declarations
 
 ROOT = Path(__file__).parent
@@ -68,6 +70,8 @@ class Op:
     types_only: bool
     """What the op computes follows from the types of its inputs alone."""
     pointer: Any
+    extension: Attached | None = None
+    """Who brings it; None: this library."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +116,21 @@ class MemoryPlan:
     lower_bound: int
 
 
+def is_family_header(name: str) -> bool:
+    """Whether a header declares the parameter structs of its folder. (The tables of an extension stand beside it.)"""
+    path = Path(name)
+    return path.suffix == ".h" and path.stem == path.parent.name
+
+
 def _family_headers() -> list[Path]:
-    return sorted(path for path in ROOT.glob("*/*.h") if path.stem == path.parent.name)
+    return sorted(path for path in ROOT.glob("*/*.h") if is_family_header(path.as_posix()))
 
 
 @functools.cache
 def _library() -> tuple[FFI, Any]:
     """The cffi instance and the loaded library."""
     ffi = FFI()
-    names = ("nnacl_base.h", "nnacl_isa.h", "nnacl_kernels.h", "plan/arena.h")
+    names = ("nnacl_base.h", "nnacl_isa.h", "nnacl_kernels.h", "nnacl_extension.h", "plan/arena.h")
     ffi.cdef(read_declarations(*(ROOT / name for name in names), *_family_headers()))
     return ffi, ffi.dlopen(str(find_library()))
 
@@ -130,12 +140,23 @@ def _text(pointer: Any) -> str:
     return bytes(ffi.string(pointer)).decode()
 
 
-@functools.cache
-def ops() -> Mapping[str, Op]:
-    """The op table by name."""
-    ffi, lib = _library()
-    table: dict[str, Op] = {}
-    while (row := lib.nnacl_op_at(len(table))) != ffi.NULL:
+class _Tables:
+    """Both tables, those of the extensions that are attached after our own."""
+
+    def __init__(self) -> None:
+        ffi, lib = _library()
+        self.ops: dict[str, Op] = {}
+        self.kernels: list[Kernel] = []
+        self.extensions: tuple[Attached, ...] = ()
+        self.types: dict[str, FFI] = {}
+        """The declarations of each extension, which may change while it is being written."""
+        while (row := lib.nnacl_op_at(len(self.ops))) != ffi.NULL:
+            self._add_op(row, None)
+        while (kernel := lib.nnacl_kernel_at(len(self.kernels))) != ffi.NULL:
+            self.kernels.append(_kernel(kernel))
+        self._own = len(self.kernels)
+
+    def _add_op(self, row: Any, extension: Attached | None) -> None:
         op = Op(
             name=_text(row.name),
             params_name=_text(row.params_name),
@@ -145,19 +166,71 @@ def ops() -> Mapping[str, Op]:
             data_inputs=row.data_inputs,
             types_only=bool(row.types_only),
             pointer=row,
+            extension=extension,
         )
-        table[op.name] = op
-    return table
+        self.ops[op.name] = op
+
+    def follow(self) -> _Tables:
+        """The tables with the extensions that are attached now."""
+        present = extension_tables.attached()
+        if present == self.extensions:
+            return self
+        fields.cache_clear()
+        self.ops = {name: op for name, op in self.ops.items() if op.extension is None}
+        del self.kernels[self._own :]
+        for extension in present:
+            header = extension.folder / f"{extension.name}.h"
+            if extension not in self.extensions:
+                self.types[extension.name] = _declared(header)
+            table = _extension(extension)
+            for index in range(table.n_ops):
+                self._add_op(table.ops[index], extension)
+            self.kernels.extend(_kernel(table.kernels + index) for index in range(table.n_kernels))
+        self.extensions = present
+        return self
+
+
+def _declared(header: Path) -> FFI:
+    """What a header of an extension declares, beside our own declarations."""
+    ffi = FFI()
+    ffi.include(_library()[0])
+    ffi.cdef(read_declarations(header))
+    return ffi
+
+
+def _types(op: str) -> FFI:
+    """Who knows the parameter struct of an op."""
+    extension = ops()[op].extension
+    return _library()[0] if extension is None else _tables().types[extension.name]
 
 
 @functools.cache
+def _tables() -> _Tables:
+    return _Tables()
+
+
+def _extension(extension: Attached) -> Any:
+    ffi, _ = _library()
+    return ffi.cast("nnacl_extension *", extension.address)
+
+
+def ops() -> Mapping[str, Op]:
+    """The op table by name."""
+    return _tables().follow().ops
+
+
 def kernels() -> Sequence[Kernel]:
     """The kernel table, best row first within an op and type."""
-    ffi, lib = _library()
-    rows: list[Kernel] = []
-    while (row := lib.nnacl_kernel_at(len(rows))) != ffi.NULL:
-        rows.append(_kernel(row))
-    return rows
+    return _tables().follow().kernels
+
+
+def struct_size(op: str) -> int:
+    """Bytes of the parameter struct of an op as its header declares it; KeyError when it does not."""
+    ffi = _types(op)
+    try:
+        return int(ffi.sizeof(ops()[op].params_name))
+    except CDefError as error:
+        raise KeyError(ops()[op].params_name) from error
 
 
 def _kernel(row: Any) -> Kernel:
@@ -201,9 +274,8 @@ def dtype_name(dtype: int) -> str:
 @functools.cache
 def fields(op: str) -> tuple[Field, ...]:
     """The fields of an op's parameter struct, in order."""
-    ffi, _ = _library()
     result = []
-    for name, field in ffi.typeof(ops()[op].params_name).fields:
+    for name, field in _types(op).typeof(ops()[op].params_name).fields:
         is_array = field.type.kind == "array"
         item = field.type.item if is_array else field.type
         result.append(Field(name, item.cname, field.type.length if is_array else 0))
@@ -248,9 +320,8 @@ def raw_params(op: str, attrs: Mapping[str, Any]) -> bytes:
 
 def _filled(op: str, attrs: Mapping[str, Any]) -> Any:
     """A new parameter struct with its attributes set."""
-    ffi, _ = _library()
     row = ops()[op]
-    params = ffi.new(f"{row.params_name} *")
+    params = _types(op).new(f"{row.params_name} *")
     known = {field.name: field for field in fields(op)}
     for name, value in attrs.items():
         field = known[name]
@@ -269,7 +340,7 @@ def resize_params(
     op: str, params: bytes, inputs: Sequence[Tensor | None], n_outputs: int = 1
 ) -> tuple[bytes, list[Tensor]]:
     """As ``make_params``, with the attributes taken from an existing parameter struct."""
-    ffi, _ = _library()
+    ffi = _types(op)
     row = ops()[op]
     struct = ffi.new(f"{row.params_name} *")
     ffi.memmove(struct, params, row.params_size)
@@ -307,7 +378,7 @@ def _scalar(field: Field, value: Any) -> Any:
 
 def read_params(op: str, params: bytes) -> dict[str, int | float | list[Any]]:
     """All fields of a parameter struct. A shorter blob is zero-extended; ValueError when it is longer."""
-    ffi, _ = _library()
+    ffi = _types(op)
     struct = ffi.new(f"{ops()[op].params_name} *")
     if len(params) > ops()[op].params_size:
         raise ValueError(f"{len(params)} bytes of parameters, {op} has {ops()[op].params_size}")
@@ -349,7 +420,12 @@ def find_kernel(
 ) -> Kernel | None:
     """The best kernel for the parameters among the instruction sets, or None."""
     ffi, lib = _library()
-    row = lib.nnacl_kernel_find(op.encode(), dtype, _blob(params), isa_mask(isa_names), int(runnable))
+    found = ops().get(op)
+    arguments = (op.encode(), dtype, _blob(params), isa_mask(isa_names), int(runnable))
+    if found is None or found.extension is None:
+        row = lib.nnacl_kernel_find(*arguments)
+    else:
+        row = lib.nnacl_extension_kernel(_extension(found.extension), *arguments)
     return None if row == ffi.NULL else _kernel(row)
 
 
@@ -492,17 +568,27 @@ def plan_memory(
     )
 
 
+def source_path(name: str) -> Path:
+    """Where a file of the kernel library, or of an extension (``acme/acme.h``), lies."""
+    family = name.partition("/")[0]
+    for extension in extension_tables.attached():
+        if extension.name == family:
+            return extension.folder.parent / name
+    return ROOT / name
+
+
 def source_files(start: str) -> Iterator[str]:
-    """A kernel source and every header of the library that it includes, directly or not, relative to ``ROOT``."""
+    """A kernel source and every header of the library that it includes, directly or not, relative to ``ROOT`` or to the
+    folder that holds the extension's."""
     waiting, seen = [start], {start}
     while waiting:
         name = waiting.pop(0)
         yield name
-        for line in (ROOT / name).read_text().splitlines():
+        for line in source_path(name).read_text(encoding="utf-8").splitlines():
             if line.startswith('#include "'):
                 target = line.split('"')[1]
                 beside = (Path(name).parent / target).as_posix()
-                found = beside if (ROOT / beside).exists() else target
+                found = beside if source_path(beside).exists() else target
                 if found not in seen:
                     seen.add(found)
                     waiting.append(found)

@@ -10,91 +10,12 @@
 #include "elementwise/elementwise.h"
 #include "image/image.h"
 #include "index/index.h"
+#include "nnacl_rows.h"
 #include "pool/pool.h"
 #include "quant/quant.h"
 #include "reduce/reduce.h"
 #include "softmax/softmax.h"
 #include "volume/volume.h"
-
-/* How the words of kernels.def become C. */
-#define NNACL_DTYPE_f32 NNACL_F32
-#define NNACL_DTYPE_f16 NNACL_F16
-#define NNACL_DTYPE_s8 NNACL_S8
-#define NNACL_DTYPE_u8 NNACL_U8
-#define NNACL_DTYPE_s16 NNACL_S16
-#define NNACL_DTYPE_s32 NNACL_S32
-#define NNACL_DTYPE_s64 NNACL_S64
-#define NNACL_DTYPE_b8 NNACL_B8
-#define NNACL_DTYPE_f64 NNACL_F64
-#define NNACL_DTYPE_u16 NNACL_U16
-#define NNACL_DTYPE_u32 NNACL_U32
-#define NNACL_DTYPE_u64 NNACL_U64
-#define NNACL_DTYPE_any NNACL_ANY
-
-#define NNACL_ISA_c NNACL_ISA_C
-#define NNACL_ISA_sse41 NNACL_ISA_SSE41
-#define NNACL_ISA_avx2 NNACL_ISA_AVX2
-#define NNACL_ISA_avx512 NNACL_ISA_AVX512
-#define NNACL_ISA_vnni NNACL_ISA_VNNI
-#define NNACL_ISA_neon NNACL_ISA_NEON
-#define NNACL_ISA_dotprod NNACL_ISA_DOTPROD
-#define NNACL_ISA_i8mm NNACL_ISA_I8MM
-#define NNACL_ISA_fp16 NNACL_ISA_FP16
-#define NNACL_ISA_dsp NNACL_ISA_DSP
-#define NNACL_ISA_mve NNACL_ISA_MVE
-
-/* The build defines NNACL_BUILD_<ISA> for each instruction set whose files it compiles. */
-#define NNACL_RUN_c(symbol) symbol
-#ifdef NNACL_BUILD_SSE41
-#define NNACL_RUN_sse41(symbol) symbol
-#else
-#define NNACL_RUN_sse41(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_AVX2
-#define NNACL_RUN_avx2(symbol) symbol
-#else
-#define NNACL_RUN_avx2(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_AVX512
-#define NNACL_RUN_avx512(symbol) symbol
-#else
-#define NNACL_RUN_avx512(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_VNNI
-#define NNACL_RUN_vnni(symbol) symbol
-#else
-#define NNACL_RUN_vnni(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_NEON
-#define NNACL_RUN_neon(symbol) symbol
-#else
-#define NNACL_RUN_neon(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_DOTPROD
-#define NNACL_RUN_dotprod(symbol) symbol
-#else
-#define NNACL_RUN_dotprod(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_I8MM
-#define NNACL_RUN_i8mm(symbol) symbol
-#else
-#define NNACL_RUN_i8mm(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_FP16
-#define NNACL_RUN_fp16(symbol) symbol
-#else
-#define NNACL_RUN_fp16(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_DSP
-#define NNACL_RUN_dsp(symbol) symbol
-#else
-#define NNACL_RUN_dsp(symbol) NULL
-#endif
-#ifdef NNACL_BUILD_MVE
-#define NNACL_RUN_mve(symbol) symbol
-#else
-#define NNACL_RUN_mve(symbol) NULL
-#endif
 
 #define NNACL_KERNEL(op, dtype, isa, symbol, accepts, file) NNACL_DECLARE(symbol);
 #include "kernels.def"
@@ -141,8 +62,13 @@ const nnacl_kernel *nnacl_kernel_at(int32_t index) {
 
 const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void *params, uint32_t isa_mask,
                                       int32_t runnable) {
-    for (int32_t i = 0; op && i < KERNEL_COUNT; i++) {
-        const nnacl_kernel *row = &kernels[i];
+    return nnacl_kernel_choose(kernels, KERNEL_COUNT, op, dtype, params, isa_mask, runnable);
+}
+
+const nnacl_kernel *nnacl_kernel_choose(const nnacl_kernel *rows, int32_t n_rows, const char *op, int32_t dtype,
+                                        const void *params, uint32_t isa_mask, int32_t runnable) {
+    for (int32_t i = 0; op && i < n_rows; i++) {
+        const nnacl_kernel *row = &rows[i];
         if ((row->isa & isa_mask) != 0 && (row->dtype == dtype || row->dtype == NNACL_ANY) && (row->run || !runnable) &&
             strcmp(row->op, op) == 0 && (!row->accepts || row->accepts(params))) {
             return row;

@@ -95,6 +95,10 @@ const nnacl_kernel *nnacl_kernel_at(int32_t index);
 const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void *params, uint32_t isa_mask,
                                       int32_t runnable);
 
+/* The same among the rows of another table. */
+const nnacl_kernel *nnacl_kernel_choose(const nnacl_kernel *rows, int32_t n_rows, const char *op, int32_t dtype,
+                                        const void *params, uint32_t isa_mask, int32_t runnable);
+
 /* Holds `params` (params_size bytes) and the output types against what resize() derives from the inputs. Returns
  * NULL when both agree exactly, NNACL_NEEDS_DATA when that cannot be told before a run, else a sentence. This is the
  * gate that hostile files have to pass. */

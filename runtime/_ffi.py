@@ -62,4 +62,6 @@ def check(status: int, message: Any = None, *, where: str = "") -> None:
     name = ffi.typeof("lith_status").elements.get(status, "")
     what = text(message.text) if message is not None else text(lib.lith_status_text(status))
     hint = "" if "microlith convert" in what else _HINTS.get(name, "")
+    if name == "LITH_ERROR_UNSUPPORTED" and "of the extension" in what:
+        hint = "install the package that brings it, or name its file with --ops (microlith.add_ops in Python)"
     raise _ERRORS.get(name, MicrolithError)(what, where=where, hint=hint)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from microlith.errors import InputError, MicrolithError, ShapeError
+from microlith.nnacl_kernels.extension_tables import activate_installed, attached, installed
 from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
 
 __all__ = ["Layer", "Memory", "Model", "Quantization", "RunCancelledError", "TensorSpec", "load"]
@@ -128,7 +129,6 @@ class _File:
             names = ",".join(words)
             check(lib.lith_isa_parse(names.encode(), mask, message), message)
             options.isa_mask = mask[0]
-        result = ffi.new("lith_model **")
         self.keep: Any = None
         if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)):
             raise InputError(
@@ -138,13 +138,35 @@ class _File:
         if isinstance(source, (bytes, bytearray, memoryview)):
             self.where = "model"
             self.keep = ffi.from_buffer(bytes(source))
-            status = lib.lith_model_open_memory(self.keep, len(self.keep), options, result, message)
         else:
             self.where = os.fspath(source)
-            status = lib.lith_model_open(os.fsencode(source), options, result, message)
-        check(status, message, where=self.where)
-        self.pointer = result[0]
+        self.pointer = self._open(source, options, message)
         weakref.finalize(self, lib.lith_model_close, self.pointer)
+
+    def _open(self, source: Any, options: Any, message: Any) -> Any:
+        """The model, with ops of extensions if need be: those that are loaded, then all that are installed."""
+        lib = library()
+        result = ffi.new("lith_model **")
+
+        def attempt() -> int:
+            self.extensions = ffi.new(
+                "lith_extension *[]", [ffi.cast("lith_extension *", item.address) for item in attached()] or [ffi.NULL]
+            )
+            options.extensions, options.extension_count = self.extensions, len(attached())
+            if self.keep is not None:
+                return int(lib.lith_model_open_memory(self.keep, len(self.keep), options, result, message))
+            return int(lib.lith_model_open(os.fsencode(source), options, result, message))
+
+        status = attempt()
+        if status == lib.LITH_ERROR_UNSUPPORTED and (waiting := installed().keys() - {e.name for e in attached()}):
+            problems = activate_installed()
+            if waiting - problems.keys():
+                status = attempt()
+            if status == lib.LITH_ERROR_UNSUPPORTED and problems:
+                failures = "; ".join(f"extension '{name}' cannot be used: {why}" for name, why in problems.items())
+                raise MicrolithError(f"{text(message.text)}; {failures}", where=self.where)
+        check(status, message, where=self.where)
+        return result[0]
 
 
 def _destroy(session: Any, _file: _File) -> None:

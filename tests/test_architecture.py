@@ -35,7 +35,13 @@ class Rule:
 SPINE = tuple(
     f"microlith.{path.stem}" for path in sorted((ROOT / "microlith").iterdir()) if path.stem not in ("cli", "__init__")
 )
-FRONT_DOOR = ("microlith.convert", "microlith.load", "microlith.generate", "microlith.__version__")
+FRONT_DOOR = (
+    "microlith.add_ops",
+    "microlith.convert",
+    "microlith.load",
+    "microlith.generate",
+    "microlith.__version__",
+)
 HALVES = ("microlith.converter", "microlith.codegen", "microlith.runtime")
 
 # Folder or file (the longest that fits counts) -> rule.
@@ -55,7 +61,15 @@ RULES = {
     "codegen": Rule(
         ("microlith.codegen", "microlith.nnacl_kernels", "microlith.templates", *SPINE), ("numpy", "jinja2")
     ),
-    "runtime": Rule(("microlith.runtime", "microlith.nnacl_kernels.library", "microlith.errors"), ("cffi", "numpy")),
+    "runtime": Rule(
+        (
+            "microlith.runtime",
+            "microlith.nnacl_kernels.library",
+            "microlith.nnacl_kernels.extension_tables",
+            "microlith.errors",
+        ),
+        ("cffi", "numpy"),
+    ),
     "runtime/backends": Rule(("microlith.runtime.backends", *SPINE), ("cffi", "numpy")),
     "templates": Rule((), ()),
     "trainer": Rule(("microlith.trainer", *SPINE), ("numpy", "onnx", "torch", "lightning", "torchao")),
@@ -266,7 +280,7 @@ def test_kernel_rows_say_the_same_thing_everywhere() -> None:
     """The ISA of a row is the suffix of its symbol and of its file; the file is in the folder of its family."""
     wrong = []
     for path in tracked_files():
-        if path.name != "kernels.def" or path.parent.name == "nnacl_kernels":
+        if path.name != "kernels.def" or path.parent.parent.name != "nnacl_kernels":
             continue
         for op, dtype, isa, symbol, _, file in ROW.findall(read(path)):
             source = PurePosixPath("nnacl_kernels") / file
@@ -320,7 +334,16 @@ def test_headers_compile_alone(compiler: str, language: str, standard: str) -> N
 
 # --- files ------------------------------------------------------------------------------------------------------
 
-REPEATED_NAMES = {"__init__.py", "CMakeLists.txt", "README.md", "conftest.py", "kernels.def", "ops.def", ".gitignore"}
+REPEATED_NAMES = {
+    "__init__.py",
+    "CMakeLists.txt",
+    "pyproject.toml",
+    "README.md",
+    "conftest.py",
+    "kernels.def",
+    "ops.def",
+    ".gitignore",
+}
 TEXT = {
     ".py",
     ".c",

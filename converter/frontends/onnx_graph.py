@@ -219,8 +219,8 @@ def usable_array(array: np.ndarray, name: str) -> np.ndarray:
 
 
 @functools.cache
-def _double_ops() -> frozenset[str]:
-    """The ops that have kernels for double precision, or that move elements of any type."""
+def _double_ops(rows: int) -> frozenset[str]:
+    """The ops that have kernels for double precision, or that move elements of any type, among this many rows."""
     any_or_double = (catalogue.ANY_DTYPE, DType.f64.value)
     return frozenset({kernel.op for kernel in catalogue.kernels() if kernel.dtype in any_or_double} | {"where"})
 
@@ -320,7 +320,9 @@ class Builder:
         """The inputs as the kernels of ``op`` take them, when some are in double precision."""
         if op == "cast" or not any(value is not None and value.dtype is DType.f64 for value in inputs):
             return inputs
-        source, target = (DType.f32, DType.f64) if op in _double_ops() else (DType.f64, DType.f32)
+        source, target = (
+            (DType.f32, DType.f64) if op in _double_ops(len(catalogue.kernels())) else (DType.f64, DType.f32)
+        )
         return [
             value if value is None or value.dtype is not source else self._add("cast", [value], {"to": target.value})
             for value in inputs

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import onnx
 
+from ... import extensions
 from ...errors import ModelFormatError, ShapeError, Unsupported
 from ...ir import Graph, TensorType, Value
 from ...verify import MAX_DEPTH
@@ -219,8 +220,10 @@ class Level:
         self.builder.begin(node.name, node.op)
         domain = node.proto.domain
         row = self.tables.own.get(node.op) if domain in DEFAULT_DOMAIN else self.tables.foreign.get((domain, node.op))
+        if row is None and node.op not in CONTROL:
+            row = extensions.onnx_row("" if domain in DEFAULT_DOMAIN else domain, node.op)
         if row is None and domain not in DEFAULT_DOMAIN:
-            raise Reject(f"operators of domain '{domain}' are not supported")
+            raise Reject(*why_foreign(node))
         if any(isinstance(entry, Poison) for entry in node.entries):
             return self._poisoned(node, row)
         if node.op == "Shape":
@@ -287,6 +290,15 @@ def in_order(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.
             return ordered + rest
         waiting = rest
     return ordered
+
+
+def why_foreign(node: OnnxNode) -> tuple[str, str]:
+    """Reason and hint for an operator of another domain without a row."""
+    domain = node.proto.domain
+    return (
+        f"operators of domain '{domain}' are not part of microlith, and no extension brings this one",
+        extensions.HOW_TO_ADD,
+    )
 
 
 def why_unknown(node: OnnxNode) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from microlith import extensions
 from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, TensorType, Value
@@ -300,9 +301,15 @@ class Importer:
 
     def convert(self, node: TfliteNode) -> None:
         row = (CUSTOM_ROWS if node.operator.is_custom else ROWS).get(node.name)
+        if row is None and node.operator.is_custom:
+            row = extensions.tflite_row(node.name)
+        if row is None and node.operator.is_custom:
+            raise Reject(
+                "there is no conversion for this custom operator, and no extension brings one",
+                extensions.HOW_TO_ADD,
+            )
         if row is None:
-            kind = "custom operator" if node.operator.is_custom else "operator"
-            raise Reject(f"there is no conversion for this {kind}")
+            raise Reject("there is no conversion for this operator")
         result = row(node)
         if result is None:
             return

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from flatbuffers import flexbuffers
 
 from microlith.dtypes import DType
 from microlith.ir import Value
 
-from .tflite_graph import Reject, Row, TfliteNode, require
+from .tflite_graph import Row, TfliteNode, require
 
 MOST_DETECTIONS = 1 << 16
 
@@ -36,11 +35,7 @@ class _Options:
 
 
 def _options(node: TfliteNode) -> _Options:
-    try:
-        given = flexbuffers.Loads(node.operator.custom_options)
-    except Exception as error:  # whatever damaged bytes make of the reader
-        raise Reject(f"its options are damaged ({type(error).__name__})") from None
-    require(isinstance(given, dict), "its options are not a map")
+    given = node.custom_options()
     known = {name: given[name] for name in _Options.__dataclass_fields__ if name in given}
     require(all(isinstance(value, int | float) for value in known.values()), "an option is not a number")
     missing = [name for name in list(_Options.__dataclass_fields__)[:9] if name not in known]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flatbuffers import flexbuffers
 
 from microlith import ops
 from microlith.converter.passes.fold_constants import folded_output
@@ -206,6 +207,19 @@ class TfliteNode:
 
     def options(self, table: str, *, required: bool = False) -> Any:
         return self.operator.read_options(table, required=required)
+
+    def custom_options(self) -> dict[str, Any]:
+        """The options of a custom operator, a FlexBuffers map; empty when it has none. Reject when they are damaged."""
+        data = self.operator.custom_options
+        if not data:
+            return {}
+        try:
+            options = flexbuffers.Loads(data)
+        except Exception as error:  # whatever damaged bytes make of the reader
+            raise Reject(f"its options are damaged ({type(error).__name__})") from None
+        require(isinstance(options, dict), "its options are not a map")
+        assert isinstance(options, dict)
+        return options
 
     def variable(self, index: int) -> Value:
         """What the variable that is input ``index`` holds."""

@@ -21,6 +21,7 @@ from .console import (
     print_json,
     progress_bar,
 )
+from .ops_option import OpsOption
 
 NAME = "bench"
 EXAMPLE = "microlith bench model.lith --threads 2 --profile"
@@ -34,6 +35,7 @@ def command(
     repeat: Annotated[int, typer.Option(min=1, help="Measured runs.")] = 50,
     warmup: Annotated[int, typer.Option(min=0, help="Runs before measuring.")] = 5,
     profile: Annotated[bool, typer.Option("--profile", help="Show the time of each layer.")] = False,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure how long a .lith model takes in the C runtime on this machine, on seeded noise."""

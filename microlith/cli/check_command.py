@@ -23,6 +23,7 @@ from .console import (
     progress_bar,
 )
 from .constants import ConstantOption
+from .ops_option import OpsOption
 
 if TYPE_CHECKING:
     from microlith.codegen.execute import Size
@@ -46,6 +47,7 @@ def command(
     measure: Annotated[
         bool, typer.Option("--measure", help="Compile in a temporary folder to know code and stack too.")
     ] = False,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Tell before anything is written whether a model runs on a target: every op, MACs, parameters, RAM and flash.

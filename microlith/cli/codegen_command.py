@@ -23,6 +23,7 @@ from .console import (
     print_json,
 )
 from .constants import ConstantOption
+from .ops_option import OpsOption
 
 NAME = "codegen"
 EXAMPLE = "microlith codegen model.lith --target cortex-m4 -o firmware"
@@ -54,6 +55,7 @@ def command(
     name: Annotated[str | None, typer.Option(help="Prefix of files and C names. Default: the model's name.")] = None,
     shapes: ShapeOption = None,
     constants: ConstantOption = None,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print a model as a standalone C project for a target: readable source, weights, self-test, CMake and Make."""

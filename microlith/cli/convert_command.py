@@ -22,6 +22,7 @@ from .console import (
     print_json,
 )
 from .constants import ConstantOption, parse_constants
+from .ops_option import OpsOption
 
 NAME = "convert"
 EXAMPLE = "microlith convert mobilenet.onnx -o mobilenet.lith --input x:1,3,224,224"
@@ -35,6 +36,7 @@ def command(
     shapes: ShapeOption = None,
     constants: ConstantOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Convert an ONNX or TFLite model into a .lith file."""

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from .console import JsonOption, ModelArgument, ShapeOption, bytes_text, console, count_text, open_graph, print_json
 from .constants import ConstantOption
+from .ops_option import OpsOption
 
 NAME = "inspect"
 EXAMPLE = "microlith inspect model.lith"
@@ -19,6 +20,7 @@ def command(
     shapes: ShapeOption = None,
     constants: ConstantOption = None,
     as_text: Annotated[bool, typer.Option("--text", help="Print the graph in its text form.")] = False,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what is in a model: inputs, outputs, layers, sizes. Other formats than .lith are converted in memory."""

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.table import Table
 
 from .console import JsonOption, console, print_json
+from .ops_option import OpsOption
 
 NAME = "ops"
 EXAMPLE = "microlith ops"
 
 
-def command(as_json: JsonOption = False) -> None:
+def command(
+    ops_from: OpsOption = None,
+    test: Annotated[
+        bool, typer.Option("--test", help="Hold the kernels of --ops against their references instead.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the supported ops: which element types and instruction sets have kernels, which foreign operators map."""
+    if test:
+        _test()
+        return
     from microlith import ops
     from microlith.converter import supported_operators
     from microlith.nnacl_kernels import catalogue
@@ -43,3 +54,15 @@ def command(as_json: JsonOption = False) -> None:
     console.print(table)
     for frontend, names in foreign.items():
         console.print(f"[bold]{frontend}[/bold] ({len(names)}): {', '.join(names)}", highlight=False)
+
+
+def _test() -> None:
+    from microlith import extensions
+    from microlith.errors import InputError
+    from microlith.extension_checks import check_extension
+
+    if not extensions.active():
+        raise InputError("--test needs ops to test", hint="microlith ops --ops FILE --test")
+    for extension in extensions.active():
+        runs = check_extension(extension)
+        console.print(f"[bold]{extension.name}[/bold]: {len(extension.ops)} ops, {runs} samples agree", highlight=False)

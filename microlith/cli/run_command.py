@@ -20,6 +20,7 @@ from .console import (
     noise_for,
     print_json,
 )
+from .ops_option import OpsOption
 
 NAME = "run"
 EXAMPLE = "microlith run model.lith --inputs x.npz --outputs y.npz"
@@ -38,6 +39,7 @@ def command(
     shapes: RunShapeOption = None,
     threads: Annotated[int, typer.Option(min=1, max=256, help="Threads.")] = 1,
     isa: Annotated[str | None, typer.Option(help="Use only these instruction sets, as in c or c,avx2.")] = None,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a .lith model once in the C runtime."""

@@ -23,6 +23,7 @@ from .console import (
     print_json,
     progress_bar,
 )
+from .ops_option import OpsOption
 
 if TYPE_CHECKING:
     from microlith.ir import Graph
@@ -53,6 +54,7 @@ def command(
         Path | None, typer.Option("--inputs", help="An .npz with one array for each input. Default: seeded noise.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Samples of seeded noise.")] = 3,
+    ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a model in the runtime, as generated C on this machine and on the target; compare all with each other.

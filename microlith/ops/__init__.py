@@ -128,10 +128,37 @@ def register(*opdefs: OpDef) -> None:
         _registry[opdef.name] = opdef
 
 
+def unregister(*names: str) -> None:
+    """Takes ops out again."""
+    for name in names:
+        _registry.pop(name, None)
+
+
 def get(name: str) -> OpDef:
-    """The op of that name; ``KeyError`` when there is none."""
+    """The op of that name, of an installed extension if need be; ``KeyError`` when there is none."""
     _load()
+    if name not in _registry and "." in name:
+        from ..extensions import activate_installed
+
+        activate_installed(name.partition(".")[0])
     return _registry[name]
+
+
+def is_known(name: str) -> bool:
+    """Whether ``get`` finds an op."""
+    try:
+        get(name)
+    except KeyError:
+        return False
+    return True
+
+
+def missing_hint(name: str) -> str:
+    """What to do about an op that nobody has."""
+    return (
+        f"it belongs to the extension '{name.partition('.')[0]}': install the package that brings it, or name its file "
+        "with --ops (microlith.add_ops in Python, lith_model_options.extensions in C)"
+    )
 
 
 def all_ops() -> Iterator[OpDef]:

@@ -99,14 +99,21 @@ LITH_API size_t lith_dtype_size(int32_t dtype);
 
 typedef struct lith_model lith_model;
 
+/* Ops from outside of this library: the tables that an extension's sources define, `&nnacl_acme_extension` for one that
+ * is called acme (nnacl_extension.h; docs/custom-ops.md). */
+typedef struct nnacl_extension lith_extension;
+
 typedef struct lith_model_options {
     size_t struct_size;
     const lith_allocator *allocator; /* NULL: malloc and free. Copied; what `user` points to outlives the model. */
     uint32_t isa_mask;               /* instruction sets that kernels may use, 0: all. Portable C is always allowed. */
+    int32_t extension_count;
+    const lith_extension *const *extensions; /* what nodes may use beside the ops of this library. The array and what
+                                                it points to outlive the model. */
 } lith_model_options;
 
 #define LITH_MODEL_OPTIONS_INIT                                                                                        \
-    { sizeof(lith_model_options), NULL, 0 }
+    { sizeof(lith_model_options), NULL, 0, 0, NULL }
 
 /* Opens a file. Where the system can, it is mapped: weights are read from it when they are needed, and not copied
  * unless a kernel wants another layout. The file must not change while the model is open. */

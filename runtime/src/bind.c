@@ -141,6 +141,11 @@ static bool serves(const lith_binding *binding, int32_t index, const nnacl_kerne
     return true;
 }
 
+static const nnacl_kernel *find_kernel(const lith_node *node, int32_t dtype, const void *params, uint32_t isa_mask) {
+    return node->extension != NULL ? nnacl_extension_kernel(node->extension, node->op->name, dtype, params, isa_mask, 1)
+                                   : nnacl_kernel_find(node->op->name, dtype, params, isa_mask, 1);
+}
+
 static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_message *message) {
     const lith_model *model = binding->model;
     const lith_node *node = &model->nodes[index];
@@ -149,10 +154,10 @@ static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_mess
     int32_t first = node->n_inputs > 0 && node->inputs[0] >= 0 ? node->inputs[0] : node->outputs[0];
     int32_t dtype = binding->types[first].dtype;
     uint32_t mask = model->isa_mask;
-    step->kernel = nnacl_kernel_find(node->op->name, dtype, step->params, mask, 1);
+    step->kernel = find_kernel(node, dtype, step->params, mask);
     while (step->kernel != NULL && !serves(binding, index, step->kernel)) {
         mask &= ~step->kernel->isa;
-        step->kernel = nnacl_kernel_find(node->op->name, dtype, step->params, mask, 1);
+        step->kernel = find_kernel(node, dtype, step->params, mask);
     }
     if (step->kernel == NULL) {
         return lith_fail(message, LITH_ERROR_UNSUPPORTED, "%s: this build has no kernel for %s",

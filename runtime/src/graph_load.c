@@ -246,6 +246,30 @@ static lith_status check_node_outputs(const lith_model *model, const lith_tensor
     return LITH_OK;
 }
 
+/* Looks for an op in this library, then in the extensions. */
+static void find_op(const lith_model *model, lith_node *node, const char *name) {
+    node->op = nnacl_op_find(name);
+    if (node->op == NULL) {
+        node->op = lith_control_find(name, &node->control);
+    }
+    for (int32_t i = 0; node->op == NULL && i < model->n_extensions; i++) {
+        node->op = nnacl_extension_op(model->extensions[i], name);
+        node->extension = node->op != NULL ? model->extensions[i] : NULL;
+    }
+}
+
+static lith_status fail_unknown(int32_t index, const char *node, const char *op, lith_message *message) {
+    const char *dot = strchr(op, '.');
+    if (dot == NULL) {
+        return lith_fail(message, LITH_ERROR_UNSUPPORTED,
+                         "node %d '%.60s' needs the op '%.60s', which this build lacks", (int)index, node, op);
+    }
+    int length = dot - op < 60 ? (int)(dot - op) : 60;
+    return lith_fail(message, LITH_ERROR_UNSUPPORTED,
+                     "node %d '%.60s' needs the op '%.60s' of the extension '%.*s', which was not given", (int)index,
+                     node, op, length, op);
+}
+
 static lith_status load_node(const lith_model *model, lith_tensor *tensors, int32_t index, lith_node *node,
                              fb_pointer table, lith_message *message) {
     fb_pointer ops = fb_vector(model->root, FB_MODEL_OPS);
@@ -256,14 +280,9 @@ static lith_status load_node(const lith_model *model, lith_tensor *tensors, int3
         return DAMAGED(message, "node %d '%.60s' refers to op %lu of %lu", (int)index, node->name, (unsigned long)op,
                        (unsigned long)fb_length(ops));
     }
-    node->op = nnacl_op_find(fb_string_at(ops, op));
+    find_op(model, node, fb_string_at(ops, op));
     if (node->op == NULL) {
-        node->op = lith_control_find(fb_string_at(ops, op), &node->control);
-    }
-    if (node->op == NULL) {
-        return lith_fail(message, LITH_ERROR_UNSUPPORTED,
-                         "node %d '%.60s' needs the op '%.60s', which this build lacks", (int)index, node->name,
-                         fb_string_at(ops, op));
+        return fail_unknown(index, node->name, fb_string_at(ops, op), message);
     }
     fb_pointer inputs = fb_vector(table, FB_NODE_INPUTS);
     fb_pointer outputs = fb_vector(table, FB_NODE_OUTPUTS);
@@ -418,6 +437,8 @@ static lith_status prepare_parts(lith_model *model, uint32_t n_graphs, lith_mess
         graph->mapping = model->mapping;
         graph->root = model->root;
         graph->isa_mask = model->isa_mask;
+        graph->extensions = model->extensions;
+        graph->n_extensions = model->n_extensions;
         graph->contract = model->contract;
         graph->depth = -1;
     }

@@ -22,7 +22,18 @@ static lith_status read_options(const lith_model_options *given, lith_model *mod
     if (options.allocator != NULL && (options.allocator->allocate == NULL || options.allocator->release == NULL)) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "the allocator lacks a function");
     }
+    if (options.extension_count < 0 || (options.extension_count > 0 && options.extensions == NULL)) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "the options count extensions and have none");
+    }
+    for (int32_t i = 0; i < options.extension_count; i++) {
+        const char *reason = nnacl_extension_check(options.extensions[i]);
+        if (reason != NULL) {
+            return lith_fail(message, LITH_ERROR_ARGUMENT, "extension %d cannot be used: %s", (int)i, reason);
+        }
+    }
     memset(model, 0, sizeof *model);
+    model->extensions = options.extensions;
+    model->n_extensions = options.extension_count;
     model->allocator = options.allocator != NULL ? *options.allocator : lith_allocator_default();
     model->isa_mask = nnacl_isa_detect() & (options.isa_mask != 0 ? options.isa_mask : UINT32_MAX);
     model->isa_mask |= NNACL_ISA_C;

@@ -9,6 +9,7 @@
 #include "fb_reader.h"
 #include "mapping.h"
 #include "microlith.h"
+#include "nnacl_extension.h"
 #include "nnacl_kernels.h"
 
 /* More than any model has. Planning memory takes time that grows with the square of these. */
@@ -42,6 +43,7 @@ typedef enum lith_control { LITH_CONTROL_NONE, LITH_CONTROL_IF, LITH_CONTROL_LOO
 
 typedef struct lith_node {
     const nnacl_op *op;
+    const nnacl_extension *extension; /* that has the op; NULL: this library */
     lith_control control;
     const char *name;
     const char *source;
@@ -63,6 +65,8 @@ struct lith_model {
     lith_mapping mapping;
     fb_pointer root;
     uint32_t isa_mask;
+    const lith_extension *const *extensions;
+    int32_t n_extensions;
     int32_t contract;
     struct lith_model *parts; /* the graphs of the file but the first, which is this one; subgraphs have none */
     int32_t n_parts;
