@@ -35,6 +35,8 @@ class Unsupported:
     op: str
     reason: str
     hint: str = ""
+    attribute: str = ""
+    """The attribute that it is about; "": none in particular."""
 
 
 class UnsupportedError(MicrolithError):

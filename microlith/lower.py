@@ -217,7 +217,8 @@ def _choose_kernels(binding: Binding, isa: Sequence[str], runnable: bool) -> lis
             kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
         if kernel is None:
             reason = f"no {item.node.op} kernel for {dtype.name} among {', '.join(isa)}"
-            missing.append(Unsupported(item.node.name, item.node.source, reason))
+            hint = "convert the model with another element type; 'microlith ops' lists the kernels"
+            missing.append(Unsupported(item.node.name, item.node.source, reason, hint))
         else:
             chosen.append(kernel)
     if missing:

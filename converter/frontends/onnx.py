@@ -7,6 +7,7 @@ collected, so that one ``UnsupportedError`` lists them all.
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 import onnx
 
 from ...dtypes import DType
-from ...errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
+from ...errors import InputError, ModelFormatError, ShapeError, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
 from ...ops.shape_rules import MAX_RANK
 from ..passes.unique_names import make_names_unique
@@ -45,6 +46,7 @@ from . import (
 from .onnx_graph import Guesses, Poison, Reject, Row, constant, usable_array
 from .onnx_level import Level, Tables, in_order
 from .onnx_load import all_nodes, load_model, nodes_of, one_line, opset_of
+from .problems import problem
 
 ROWS: dict[str, Row] = {
     **onnx_attention.ROWS,
@@ -169,10 +171,32 @@ class _Importer(Level):
         if not self.rejected:
             self._add_outputs()
         if self.rejected:
-            raise UnsupportedError(self.rejected, where=self.where)
+            raise UnsupportedError(list(dict.fromkeys(self.rejected)), where=self.where)
         self.graph.remove_dead()
         make_names_unique(self.graph)
         return self.graph
+
+    def stated_type(self, name: str) -> TensorType | None:
+        info = self._stated.get(name)
+        if info is None or not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
+            return None
+        try:
+            dtype = _dtype(info.type.tensor_type.elem_type)
+        except Reject:
+            return None
+        dims = [
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in info.type.tensor_type.shape.dim
+        ]
+        known = all((isinstance(dim, str) and dim) or (isinstance(dim, int) and 0 <= dim <= MAX_SIZE) for dim in dims)
+        if not known or len(dims) > MAX_RANK:
+            return None
+        return TensorType(DType.f32 if dtype is DType.f16 else dtype, tuple(dims))
+
+    @functools.cached_property
+    def _stated(self) -> dict[str, onnx.ValueInfoProto]:
+        """What the model says about values inside of it."""
+        graphs = [self.proto, *(a.g for node in all_nodes(self.proto) for a in node.attribute if a.HasField("g"))]
+        return {info.name: info for graph in graphs for info in (*graph.value_info, *graph.output)}
 
     def _all_names(self) -> set[str]:
         names = {item.name for item in [*self.proto.input, *self.proto.initializer, *self.proto.output]}
@@ -246,7 +270,7 @@ class _Importer(Level):
 
     def _reject_input(self, name: str, reason: str, hint: str = "") -> TensorType:
         """Notes that an input cannot be used; the type that stands for it has no meaning."""
-        self.rejected.append(Unsupported(name, "input", reason, hint))
+        self.rejected.append(problem(name, "input", reason, hint))
         self.scope[name] = Poison()
         return TensorType(DType.f32, (1,) * len(self.given.get(name, ())))
 
@@ -279,14 +303,14 @@ class _Importer(Level):
             self.builder.begin(info.name, "output")
             entry = self._as_value(entry)
             if not isinstance(entry, Value):
-                self.rejected.append(Unsupported(info.name, "output", "it is a size that is known only at run time"))
+                self.rejected.append(problem(info.name, "output", "it is a size that is known only at run time"))
                 continue
             try:
                 # A tensor stands for the list of maps that ZipMap makes.
                 is_tensor = info.type.HasField("tensor_type")
                 declared = _dtype(info.type.tensor_type.elem_type) if is_tensor else entry.dtype
             except Reject as error:
-                self.rejected.append(Unsupported(info.name, "output", error.reason, error.hint))
+                self.rejected.append(problem(info.name, "output", error.reason, error.hint))
                 continue
             if declared in (DType.f16, DType.f64) and entry.dtype is DType.f32:
                 entry = self.builder.cast(entry, declared)

@@ -103,12 +103,12 @@ def dtype_of(data_type: int) -> DType:
     if data_type in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16):
         return DType.f32
     if data_type not in onnx.TensorProto.DataType.values():
-        raise Reject(f"element type {data_type} is unknown")
+        raise Reject(f"element type {data_type} is unknown", certain=True)
     try:
         return DType.from_numpy(onnx.helper.tensor_dtype_to_np_dtype(data_type))
     except (KeyError, TypeError):
         name = onnx.TensorProto.DataType.Name(data_type)
-        raise Reject(f"element type {name} is not supported") from None
+        raise Reject(f"element type {name} is not supported", certain=True) from None
 
 
 def depth_to_space(g: Builder, node: OnnxNode) -> Value:

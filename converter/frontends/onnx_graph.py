@@ -24,6 +24,7 @@ from ...ir import Dim, Graph, Quant, TensorType, Value
 from ...nnacl_kernels import catalogue
 from ..passes.edits import carry_decoded
 from ..passes.fold_constants import folded_output
+from .problems import attribute_in
 
 WITHOUT_EFFECT = frozenset(
     ("momentum", "ratio", "seed", "saturate", "stash_type", "storage_order", "is_test", "consumed_inputs", "epsilon")
@@ -32,11 +33,14 @@ WITHOUT_EFFECT = frozenset(
 
 
 class Reject(Exception):
-    """A node cannot be converted: the reason, and what the user can do about it."""
+    """A node cannot be converted: the reason, and what the user can do about it.
 
-    def __init__(self, reason: str, hint: str = "") -> None:
+    ``certain``: whatever its inputs are.
+    """
+
+    def __init__(self, reason: str, hint: str = "", *, certain: bool = False) -> None:
         super().__init__(reason)
-        self.reason, self.hint = reason, hint
+        self.reason, self.hint, self.certain = reason, hint, certain
 
 
 FIX_SIZES = "give all input sizes, for example --input x:1,3,224,224"
@@ -140,7 +144,8 @@ class OnnxNode:
         self._read.add(name)
         attribute = self._attributes.get(name)
         if attribute is not None and attribute.type != kind:
-            raise Reject(f"attribute '{name}' has the wrong type, expected {AttributeProto.AttributeType.Name(kind)}")
+            wanted = AttributeProto.AttributeType.Name(kind)
+            raise Reject(f"attribute '{name}' has the wrong type, expected {wanted}", certain=True)
         return attribute
 
     def integer(self, name: str, default: int) -> int:
@@ -177,6 +182,11 @@ class OnnxNode:
             raise Reject(f"attribute '{name}' is missing")
         return attribute.g
 
+    def names_a_mode(self, reason: str) -> bool:
+        """Whether a reason names an attribute of this node that is a text, which never depends on inputs."""
+        texts = [a.name for a in self.proto.attribute if a.type == AttributeProto.STRING]
+        return bool(attribute_in(reason, texts))
+
     def attribute_names(self) -> list[str]:
         """Names of all attributes that are given; they count as read."""
         self._read.update(self._attributes)
@@ -195,7 +205,7 @@ class OnnxNode:
                 default = None
             given = self._attributes[name]
             if default is None or helper.get_attribute_value(given) != helper.get_attribute_value(default):
-                raise Reject(f"attribute '{name}' is not supported")
+                raise Reject(f"attribute '{name}' is not supported", certain=True)
 
 
 def array_of(tensor: onnx.TensorProto) -> np.ndarray:

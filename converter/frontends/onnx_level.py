@@ -14,9 +14,10 @@ from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
 from . import onnx_control
 from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
-from .onnx_load import DEFAULT_DOMAIN, one_line
+from .onnx_load import DEFAULT_DOMAIN, all_nodes, one_line
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 from .onnx_subgraphs import CONTROL
+from .problems import attribute_in, problem
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Level:
         self.scope: dict[str, Entry] = {}
         self.builder: Builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
         self.rejected: list[Unsupported] = [] if parent is None else parent.rejected
+        self.guesses: dict[int, Entry] = {} if parent is None else parent.guesses
+        """What stands in for results of unknown type, and what follows from it, by identity."""
         self._captures: dict[int, tuple[Value, Value]] = {}
 
     def fail(self, what: str, hint: str = "") -> ModelFormatError:
@@ -67,7 +70,10 @@ class Level:
         """What a name stands for; one from around a subgraph is captured."""
         if name not in self.scope:
             assert self.parent is not None
-            self.scope[name] = self._from_outside(self.parent.lookup(name))
+            outer = self.parent.lookup(name)
+            self.scope[name] = self._from_outside(outer)
+            if id(outer) in self.guesses:
+                self._guess([self.scope[name]])
         return self.scope[name]
 
     def define(self, name: str, value: Value) -> None:
@@ -179,12 +185,12 @@ class Level:
                 self.scope[tensor.name] = constant(array_of(tensor), tensor.name)
             except Reject as error:
                 self.scope[tensor.name] = Poison()
-                self.rejected.append(Unsupported(tensor.name, "initializer", error.reason, error.hint))
+                self.rejected.append(problem(tensor.name, "initializer", error.reason, error.hint))
             except (ValueError, TypeError) as error:
                 raise self.fail(f"the data of initializer '{tensor.name}' is damaged: {one_line(error)}") from error
         for sparse in graph.sparse_initializer:
             self.scope[sparse.values.name] = Poison()
-            self.rejected.append(Unsupported(sparse.values.name, "initializer", "it is a sparse tensor"))
+            self.rejected.append(problem(sparse.values.name, "initializer", "it is a sparse tensor"))
 
     def convert(self, proto: onnx.NodeProto, index: int) -> None:
         """Converts one node; what cannot be converted is noted, and its outputs are poisoned."""
@@ -199,13 +205,17 @@ class Level:
         node = OnnxNode(proto, entries, self.opset, label)
         try:
             results = self._results(node)
-        except (Reject, ShapeError) as error:
-            reason, hint = (error.reason, error.hint) if isinstance(error, Reject) else (error.what, error.hint)
-            self._reject(node, reason, hint)
-            results = []
+        except Reject as error:
+            self._reject(node, error.reason, error.hint, error.certain or node.names_a_mode(error.reason))
+            results = self._stand_ins(node)
+        except ShapeError as error:
+            self._reject(node, error.what, error.hint)
+            results = self._stand_ins(node)
         except (ValueError, TypeError, IndexError, OverflowError, ArithmeticError) as error:
             self._reject(node, f"it is malformed: {one_line(error)}", "check the model with onnx.checker")
-            results = []
+            results = self._stand_ins(node)
+        if self._is_guessed(node):
+            self._guess(results)
         created = self.builder.created
         for position, name in enumerate(proto.output):
             if not name:
@@ -223,9 +233,11 @@ class Level:
         if row is None and node.op not in CONTROL:
             row = extensions.onnx_row("" if domain in DEFAULT_DOMAIN else domain, node.op)
         if row is None and domain not in DEFAULT_DOMAIN:
-            raise Reject(*why_foreign(node))
+            raise Reject(*why_foreign(node), certain=True)
         if any(isinstance(entry, Poison) for entry in node.entries):
             return self._poisoned(node, row)
+        if row is None and node.op not in CONTROL and domain in DEFAULT_DOMAIN and self._is_guessed(node):
+            raise Reject(*why_unknown(node), certain=True)
         if node.op == "Shape":
             return self._sizes(node, [shape_of(node)])
         if node.op == "Size":
@@ -237,7 +249,7 @@ class Level:
         if (sizes := compute_sizes(node)) is not None:
             return self._sizes(node, sizes)
         if row is None:
-            raise Reject(*why_unknown(node))
+            raise Reject(*why_unknown(node), certain=True)
         result = row(self.builder, node)
         node.check_all_read()
         results = [result] if isinstance(result, Value) else list(result)
@@ -265,13 +277,58 @@ class Level:
     def _poisoned(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
         """A node behind a rejected one: it is reported too when its operator is not known at all."""
         if row is None and node.op not in CONTROL:
-            raise Reject(*why_unknown(node))
+            raise Reject(*why_unknown(node), certain=True)
+        for attribute in node.proto.attribute:
+            if attribute.HasField("g"):
+                self._unknown_inside(attribute.g)
         return []
 
-    def _reject(self, node: OnnxNode, reason: str, hint: str) -> None:
+    def _unknown_inside(self, graph: onnx.GraphProto) -> None:
+        """Notes the operators that are not known at all in a subgraph that cannot be read."""
+        for index, proto in enumerate(all_nodes(graph)):
+            label = proto.name or next((name for name in proto.output if name), f"{proto.op_type}_{index}")
+            node = OnnxNode(proto, [Poison() for _ in proto.input], self.opset, label)
+            own = proto.domain in DEFAULT_DOMAIN
+            row = self.tables.own.get(node.op) if own else self.tables.foreign.get((proto.domain, node.op))
+            if row is None and not (own and (node.op in CONTROL or node.op in ("Shape", "Size"))):
+                row = extensions.onnx_row("" if own else proto.domain, node.op)
+                if row is None:
+                    self._reject(node, *(why_unknown(node) if own else why_foreign(node)))
+
+    def _reject(self, node: OnnxNode, reason: str, hint: str, certain: bool = False) -> None:
+        """Notes a problem; behind a guess only one that does not depend on it."""
+        if self._is_guessed(node) and not certain:
+            return
         domain = node.proto.domain
         op = f"{domain}.{node.op}" if domain not in DEFAULT_DOMAIN else node.op
-        self.rejected.append(Unsupported(node.name, op, reason, hint))
+        attribute = attribute_in(reason, (attribute.name for attribute in node.proto.attribute))
+        self.rejected.append(problem(node.name, op, reason, hint, attribute))
+
+    # What stands in for the outputs of a node that was rejected, so that those behind it are looked at too.
+
+    def _stand_ins(self, node: OnnxNode) -> Sequence[Entry]:
+        """Values of the types that the model states for the outputs; failing that, for a guess, of the first input."""
+        tensors = [entry for entry in node.entries if isinstance(entry, Value)]
+        if all(value.is_constant for value in tensors):
+            return []  # it would have been a constant
+        results: list[Entry] = []
+        for name in node.output_names:
+            type = self.stated_type(name)
+            value = Value(name, type or tensors[0].type)
+            if type is None:
+                self._guess([value])
+            results.append(value)
+        return results
+
+    def stated_type(self, name: str) -> TensorType | None:
+        """The type that the model states for a value; None when it states none, or leaves it open."""
+        return self.parent.stated_type(name) if self.parent is not None else None
+
+    def _guess(self, entries: Iterable[Entry]) -> None:
+        self.guesses.update({id(entry): entry for entry in entries})
+
+    def _is_guessed(self, node: OnnxNode) -> bool:
+        return any(entry is not None and id(entry) in self.guesses for entry in node.entries)
 
 
 def in_order(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.NodeProto]:

@@ -32,6 +32,7 @@ from . import (
     tflite_rnn,
     tflite_svdf,
 )
+from .problems import CHANGE_IT, problem
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
 
@@ -145,7 +146,8 @@ class Importer:
         self.convert_operators()
         outputs = [] if self.problems else self.outputs()
         if self.problems:
-            raise UnsupportedError([self.hinted(problem) for problem in self.problems], where=self.where)
+            items = [self.hinted(item) for item in dict.fromkeys(self.problems)]
+            raise UnsupportedError(items, where=self.where)
         self.graph.outputs = outputs
         self.separate_states()
         self.graph.remove_dead()
@@ -157,7 +159,7 @@ class Importer:
             try:
                 self.convert(node)
             except Reject as error:
-                self.reject(node, error.reason, error.hint)
+                self.reject(node, error.reason, error.hint, error.attribute)
             except ShapeError as error:
                 self.reject(node, error.what, error.hint)
 
@@ -266,7 +268,7 @@ class Importer:
         try:
             type = self.builder.type_of(tensor)
         except Reject as error:
-            self.problems.append(Unsupported(self.builder.label(tensor), "input", error.reason, error.hint))
+            self.problems.append(problem(self.builder.label(tensor), "input", error.reason, error.hint))
             return
         if tensor.name in self.constants:
             self.builder.values[tensor.index] = self.constant_input(tensor, type)
@@ -304,10 +306,7 @@ class Importer:
         if row is None and node.operator.is_custom:
             row = extensions.tflite_row(node.name)
         if row is None and node.operator.is_custom:
-            raise Reject(
-                "there is no conversion for this custom operator, and no extension brings one",
-                extensions.HOW_TO_ADD,
-            )
+            raise Reject("there is no conversion for this custom operator", extensions.HOW_TO_ADD)
         if row is None:
             raise Reject("there is no conversion for this operator")
         result = row(node)
@@ -332,24 +331,22 @@ class Importer:
         self.bound.add(id(value))
         self.builder.values[tensor.index] = value
 
-    def reject(self, node: TfliteNode, reason: str, hint: str) -> None:
+    def reject(self, node: TfliteNode, reason: str, hint: str, attribute: str = "") -> None:
         """Notes a problem; the operators behind it still see outputs of the types that the file states."""
-        self.problems.append(Unsupported(node.label, node.name, reason, hint))
+        self.problems.append(problem(node.label, node.name, reason, hint, attribute))
         for index in node.operator.outputs:
             tensor = self.subgraph.tensors[index]
             if tensor.dtype is not None:
                 self.builder.values[index] = self.builder.placeholder(tensor)
 
-    def hinted(self, problem: Unsupported) -> Unsupported:
+    def hinted(self, item: Unsupported) -> Unsupported:
         """Where the file leaves a size open, the problem may be the size that stands in for it."""
         for index in self.subgraph.inputs:
             tensor = self.subgraph.tensors[index]
-            if not problem.hint and -1 in tensor.signature and "no conversion" not in problem.reason:
+            if item.hint == CHANGE_IT and -1 in tensor.signature and "no conversion" not in item.reason:
                 sizes = ",".join("N" if dim == -1 else str(dim) for dim in tensor.signature)
-                return replace(
-                    problem, hint=f"the file leaves sizes open: give them with --input {tensor.name}:{sizes}"
-                )
-        return problem
+                return replace(item, hint=f"the file leaves sizes open: give them with --input {tensor.name}:{sizes}")
+        return item
 
     def outputs(self) -> list[Value]:
         """The graph's outputs: uint8 where the file says so, each a value of its own with its own name."""
@@ -360,7 +357,7 @@ class Importer:
             try:
                 value = self.builder.value(index, self.where)
             except Reject as error:
-                self.problems.append(Unsupported(self.builder.label(tensor), "output", error.reason, error.hint))
+                self.problems.append(problem(self.builder.label(tensor), "output", error.reason, error.hint))
                 continue
             name = value.name
             if is_shifted(tensor):

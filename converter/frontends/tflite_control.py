@@ -6,7 +6,7 @@ condition for the next iteration; so the subgraph of the condition is converted 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -24,11 +24,11 @@ def while_(node: TfliteNode) -> list[Value]:
     """WHILE: carries all of its values."""
     options = node.options("WhileOptions", required=True)
     host, values = node.builder.host, node.all_values()
-    condition = _flag(node, host.inline(options.CondSubgraphIndex(), values, node))
     body = host.nested(node, options.BodySubgraphIndex(), f"{node.label}/body")
     number, flag = (body.input(name, TensorType(dtype, ())) for name, dtype in (("i", DType.s64), ("go", DType.b8)))
     inner = body.take_inputs(values, node)
-    results = body.convert_all()
+    tests, results = _each(lambda: host.inline(options.CondSubgraphIndex(), values, node), body.convert_all)
+    condition = _flag(node, tests)
     _require_same(node, inner, results)
     again = _flag(node, body.inline(options.CondSubgraphIndex(), results, node))
     graph = body.finish([number, flag, *inner], [again, *results])
@@ -40,6 +40,20 @@ def while_(node: TfliteNode) -> list[Value]:
         quants=[value.quant for value in results],
         subgraphs=[graph],
     )
+
+
+def _each(*parts: Callable[[], list[Value]]) -> list[list[Value]]:
+    """Converts several subgraphs, all of them even when one is rejected."""
+    results: list[list[Value]] = []
+    rejected: Reject | None = None
+    for convert in parts:
+        try:
+            results.append(convert())
+        except Reject as error:
+            rejected = error
+    if rejected is not None:
+        raise rejected
+    return results
 
 
 def _flag(node: TfliteNode, results: Sequence[Value]) -> Value:
@@ -63,11 +77,13 @@ def if_(node: TfliteNode) -> list[Value]:
     indices = options.ThenSubgraphIndex(), options.ElseSubgraphIndex()
     if condition.data is not None:
         return node.builder.host.inline(indices[0 if condition.data.any() else 1], values, node)
-    graphs = []
-    for index, name in zip(indices, ("then", "else"), strict=True):
-        branch = node.builder.host.nested(node, index, f"{node.label}/{name}")
-        inner = branch.take_inputs(values, node)
-        graphs.append(branch.finish(inner, branch.convert_all()))
+    branches = [
+        node.builder.host.nested(node, index, f"{node.label}/{name}")
+        for index, name in zip(indices, ("then", "else"), strict=True)
+    ]
+    inner = [branch.take_inputs(values, node) for branch in branches]
+    results = _each(*(branch.convert_all for branch in branches))
+    graphs = [part.finish(given, made) for part, given, made in zip(branches, inner, results, strict=True)]
     quants = [value.quant for value in graphs[0].outputs]
     if quants != [value.quant for value in graphs[1].outputs]:
         raise Reject("the branches give values of different scales")

@@ -29,7 +29,7 @@ def window_padding(
     if padding == _VALID:
         require(size >= span, f"a window of {span} does not fit the input's {axis} {size}")
         return 0, 0
-    require(padding == _SAME, f"padding {padding} is neither SAME nor VALID")
+    require(padding == _SAME, f"padding {padding} is neither SAME nor VALID", attribute="padding")
     positions = -(-size // stride)
     total = max((positions - 1) * stride + span - size, 0)
     return total // 2, total - total // 2
@@ -150,7 +150,7 @@ def _with_zero_point(node: TfliteNode, weights: Value) -> Value:
 
 def fully_connected(node: TfliteNode) -> Value:
     options = node.options("FullyConnectedOptions")
-    require(options.WeightsFormat() == 0, "shuffled weights are not supported")
+    require(options.WeightsFormat() == 0, "shuffled weights are not supported", attribute="weights_format")
     x, weights, bias = node.value(0), node.value(1), node.optional(2)
     filters = node.shape(1)
     require(len(filters) == 2, f"weights have rank {len(filters)}, not 2")

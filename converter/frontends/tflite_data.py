@@ -70,7 +70,11 @@ def transpose(node: TfliteNode) -> Value:
 
 def concatenation(node: TfliteNode) -> Value:
     options = node.options("ConcatenationOptions", required=True)
-    require(options.FusedActivationFunction() == 0, "a fused activation is not supported")
+    require(
+        options.FusedActivationFunction() == 0,
+        "a fused activation is not supported",
+        attribute="fused_activation_function",
+    )
     values = node.all_values()
     require(len(values) > 0, "no inputs")
     axis = axis_of(options.Axis(), len(values[0].shape))
@@ -163,7 +167,7 @@ def strided_slice(node: TfliteNode) -> Value:
     x, shape = node.value(0), node.shape(0)
     begin, end, stride = (node.ints(i, what) for i, what in ((1, "the start"), (2, "the end"), (3, "the stride")))
     require(len(begin) == len(end) == len(stride), f"start {begin}, end {end}, stride {stride}")
-    require(not options.Offset(), "an end relative to the start is not supported")
+    require(not options.Offset(), "an end relative to the start is not supported", attribute="offset")
     picked: list[range] = []
     result: list[int] = []
     for index in _spread_ellipsis(len(begin), len(shape), options.EllipsisMask(), options.NewAxisMask()):
@@ -252,7 +256,7 @@ def mirror_pad(node: TfliteNode) -> Value:
 
 def gather(node: TfliteNode) -> Value:
     options = node.options("GatherOptions")
-    require(options.BatchDims() == 0, f"batch_dims {options.BatchDims()} is not supported")
+    require(options.BatchDims() == 0, f"batch_dims {options.BatchDims()} is not supported", attribute="batch_dims")
     x, indices = node.value(0), node.value(1)
     axis = axis_of(options.Axis(), len(x.shape))
     return node.add("gather", [x, indices], {"axis": axis}, quant=node.output_quant())

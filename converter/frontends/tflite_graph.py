@@ -32,11 +32,11 @@ _FOLD_FACTOR = 64
 
 
 class Reject(Exception):
-    """An operator cannot be converted: the reason, and what the user can do about it."""
+    """An operator cannot be converted: the reason, what the user can do about it, and the option that it is about."""
 
-    def __init__(self, reason: str, hint: str = "") -> None:
+    def __init__(self, reason: str, hint: str = "", attribute: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.hint = reason, hint
+        self.reason, self.hint, self.attribute = reason, hint, attribute
 
 
 Row = Callable[["TfliteNode"], "Value | Sequence[Value] | None"]
@@ -331,7 +331,7 @@ def fused_clamp(number: int) -> dict[str, float]:
     """Attributes for a fused activation, in real units. Reject when it is not a clamp."""
     if number not in _ACTIVATIONS:
         name = {4: "TANH", 5: "SIGN_BIT"}.get(number, str(number))
-        raise Reject(f"fused activation {name} is not supported")
+        raise Reject(f"fused activation {name} is not supported", attribute="fused_activation_function")
     return dict(_ACTIVATIONS[number][1])
 
 
@@ -342,7 +342,7 @@ def axis_of(axis: int, rank: int, what: str = "axis") -> int:
     return axis % rank
 
 
-def require(condition: bool, reason: str, hint: str = "") -> None:
+def require(condition: bool, reason: str, hint: str = "", attribute: str = "") -> None:
     """Reject with ``reason`` unless ``condition`` holds."""
     if not condition:
-        raise Reject(reason, hint)
+        raise Reject(reason, hint, attribute)

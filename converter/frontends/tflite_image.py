@@ -34,7 +34,7 @@ def resize_bilinear(node: TfliteNode) -> Value:
     options = node.options("ResizeBilinearOptions")
     x, size = node.value(0), _size(node)
     corners, centers = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
-    require(not (corners and centers), "align_corners with half_pixel_centers")
+    require(not (corners and centers), "align_corners with half_pixel_centers", attribute="align_corners")
     require(x.dtype in (DType.f32, DType.s8, DType.s16), f"{x.dtype.name} is not supported")
     arithmetic = EVEN if x.dtype is DType.f32 else FIXED
     if is_shifted(node.input_tensor(0)):
@@ -52,7 +52,7 @@ def resize_nearest(node: TfliteNode) -> Value:
     """Corners are rounded, anything else is rounded down."""
     options = node.options("ResizeNearestNeighborOptions")
     corners, centers = bool(options.AlignCorners()), bool(options.HalfPixelCenters())
-    require(not (corners and centers), "align_corners with half_pixel_centers")
+    require(not (corners and centers), "align_corners with half_pixel_centers", attribute="align_corners")
     attrs = {
         "mode": NEAREST,
         "transform": ALIGN_CORNERS if corners else HALF_PIXEL_FOR_NN if centers else ASYMMETRIC,

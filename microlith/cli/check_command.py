@@ -148,13 +148,20 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
 
 def _report_unsupported(error: Any, target: str, as_json: bool) -> None:
     rows = [
-        {"op": item.op, "name": item.node, "supported": False, "reason": item.reason, "hint": item.hint}
+        {
+            "op": item.op,
+            "name": item.node,
+            "supported": False,
+            "attribute": item.attribute,
+            "reason": item.reason,
+            "hint": item.hint,
+        }
         for item in error.items
     ]
     if as_json:
         print_json({"target": target, "supported": False, "layers": rows})
         return
-    table = Table("op", "name", "supported", "why", "what to do", title=f"{len(rows)} unsupported on {target}")
+    table = Table("op", "name", "attribute", "why", "what to do", title=f"{len(rows)} unsupported on {target}")
     for row in rows:
-        table.add_row(str(row["op"]), str(row["name"]), "[red]no[/red]", str(row["reason"]), str(row["hint"]))
+        table.add_row(str(row["op"]), str(row["name"]), str(row["attribute"]), str(row["reason"]), str(row["hint"]))
     console.print(table)
