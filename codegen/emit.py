@@ -19,7 +19,7 @@ from ..files import follow_links
 from ..nnacl_kernels import catalogue
 from ..targets import Target
 from ..version import __version__
-from . import closure, literals
+from . import literals
 from .view import LayerView, ModelView
 
 MANIFEST = "manifest.json"
@@ -49,9 +49,8 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def render(view: ModelView, *, opt: str) -> dict[str, bytes]:
-    """Every file of a project but report and manifest, by path."""
-    kernels = closure.kernel_files(view.sources, view.headers)
+def render(view: ModelView, kernels: Mapping[str, str], *, opt: str) -> dict[str, bytes]:
+    """Every file of a project but report and manifest, by path. ``kernels``: the texts of the kernel files."""
     kernel_sources = [f"kernels/{path}" for path in kernels if path.endswith(".c")]
     target = view.target
     platform = {"main/platform.h": "main/platform.h.j2", "main/print.h": "main/print.h.j2"}

@@ -82,10 +82,13 @@ _FLOAT_LIMITS = frozenset({"clamp_min", "clamp_max"})
 _INTEGER_LIMITS = frozenset({"q_min", "q_max"})
 
 
-def params_lines(op: str, values: Mapping[str, object], *, floats: bool) -> list[str]:
+def params_lines(
+    op: str, values: Mapping[str, object], *, floats: bool, kept: frozenset[str] | None = None
+) -> list[str]:
     """The fields of a parameter struct as lines of designated initialisers. Arrays end at their last non-zero entry.
 
-    Where a struct has limits for floats and for integers, only those stand that count: ``floats`` says which.
+    Where a struct has limits for floats and for integers, only those stand that count: ``floats`` says which. ``kept``
+    names the fields that the struct has left; None: all.
     """
     fields = catalogue.fields(op)
     unused: frozenset[str] = frozenset()
@@ -93,7 +96,7 @@ def params_lines(op: str, values: Mapping[str, object], *, floats: bool) -> list
         unused = _INTEGER_LIMITS if floats else _FLOAT_LIMITS
     items = []
     for field in fields:
-        if field.name in unused:
+        if field.name in unused or (kept is not None and field.name not in kept):
             continue
         value = values[field.name]
         if isinstance(value, list):

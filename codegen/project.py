@@ -19,8 +19,9 @@ from ..evaluate import evaluate
 from ..ir import Graph, Value
 from ..lower import lower
 from ..version import __version__
-from . import emit
+from . import closure, emit
 from .names import identifier
+from .trim import trim
 from .view import ModelView, build_view, sample_view
 
 REPORT = "report.json"
@@ -100,6 +101,9 @@ def generate(
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
+    kernels = closure.kernel_files(view.sources, view.headers)
+    if row.is_bare_metal:
+        view, kernels = trim(view, program, kernels)
     chosen = list(samples or _draw_samples(graph, sizes or {}, view))
     stored = []
     states: dict[str, np.ndarray] = {}
@@ -108,7 +112,7 @@ def generate(
         stored.append(sample_view(view, program, inputs, evaluate(graph, inputs, states)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
-    files = emit.render(view, opt=_OPTIMIZE[optimize, row.system])
+    files = emit.render(view, kernels, opt=_OPTIMIZE[optimize, row.system])
     report = _report(view, [*files, REPORT])
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)

@@ -283,6 +283,8 @@ def _layer(index: int, call: Call, program: Program, constants: _Constants) -> L
             symbol, nbytes = constants.symbol(tensor, call.packed.get(position), f"l{index}_{role}", label)
             arguments.append(symbol)
             constant_bytes += nbytes
+    while arguments and arguments[-1] == "NULL":
+        arguments.pop()
     return LayerView(
         index=index,
         op=node.op,

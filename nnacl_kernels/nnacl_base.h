@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nnacl_needs.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,6 +53,8 @@ extern "C" {
 #define NNACL_ROUND_TFLITE_UP_BY_8 4
 /* In add only: the right shifts of the operands round down, the last one as in tflite-double. */
 #define NNACL_ROUND_TFLITE_DOWN 5
+/* Whether a rounding is this one; known to the compiler where no layer needs it. */
+#define NNACL_ROUNDS(rounding, contract) ((NNACL_NEEDS_ROUNDINGS >> (contract)&1) && (rounding) == (contract))
 
 /* What the plan half knows of a tensor. `data` is NULL unless the tensor is a constant. */
 typedef struct nnacl_tensor {

@@ -75,20 +75,18 @@ static inline int32_t nnacl_requant_single(int32_t value, int32_t multiplier, in
 
 /* By `rounding`, which is not float-even. */
 static inline int32_t nnacl_requant(int32_t value, int32_t multiplier, int32_t shift, int32_t rounding) {
-    switch (rounding) {
-    case NNACL_ROUND_SINGLE:
+    if (NNACL_ROUNDS(rounding, NNACL_ROUND_SINGLE)) {
         return nnacl_requant_single(value, multiplier, shift);
-    case NNACL_ROUND_TFLITE_UP:
-    case NNACL_ROUND_TFLITE_UP_BY_8:
-        return nnacl_requant_double_up(value, multiplier, shift);
-    default:
-        return nnacl_requant_double(value, multiplier, shift);
     }
+    if (NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP) || NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP_BY_8)) {
+        return nnacl_requant_double_up(value, multiplier, shift);
+    }
+    return nnacl_requant_double(value, multiplier, shift);
 }
 
 /* The rounding of one channel: settles NNACL_ROUND_TFLITE_UP_BY_8. */
 static inline int32_t nnacl_channel_rounding(int32_t rounding, int32_t channels, int32_t channel) {
-    if (rounding != NNACL_ROUND_TFLITE_UP_BY_8) {
+    if (!NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP_BY_8)) {
         return rounding;
     }
     return channel < channels / 8 * 8 ? NNACL_ROUND_TFLITE_UP : NNACL_ROUND_TFLITE_DOUBLE;
@@ -120,7 +118,7 @@ static inline int32_t nnacl_requant_float(int32_t value, float scale, int32_t ze
 /* Channel `channel` of `channels`: applies the requant input of convolutions and dense (conv.h) to an accumulator. */
 static inline int32_t nnacl_requant_channel(int32_t value, const void *requant, int32_t channels, int32_t channel,
                                             int32_t rounding, int32_t zero, int32_t q_min, int32_t q_max) {
-    if (rounding == NNACL_ROUND_FLOAT_EVEN) {
+    if (NNACL_ROUNDS(rounding, NNACL_ROUND_FLOAT_EVEN)) {
         return nnacl_requant_float(value, ((const float *)requant)[channel], zero, q_min, q_max);
     }
     const int32_t *rows = (const int32_t *)requant;

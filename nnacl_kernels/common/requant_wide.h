@@ -51,14 +51,14 @@ static inline int32_t nnacl_requant_wide_single(int64_t value, int32_t multiplie
 
 /* By `rounding`, which is not float-even. */
 static inline int32_t nnacl_requant_wide(int64_t value, int32_t multiplier, int32_t shift, int32_t rounding) {
-    return rounding == NNACL_ROUND_SINGLE ? nnacl_requant_wide_single(value, multiplier, shift)
-                                          : nnacl_requant_wide_tflite(value, multiplier, shift);
+    return NNACL_ROUNDS(rounding, NNACL_ROUND_SINGLE) ? nnacl_requant_wide_single(value, multiplier, shift)
+                                                      : nnacl_requant_wide_tflite(value, multiplier, shift);
 }
 
 /* Channel `channel` of `channels`: applies the requant input of convolutions and dense (conv.h) to an accumulator. */
 static inline int32_t nnacl_requant_wide_channel(int64_t value, const void *requant, int32_t channels, int32_t channel,
                                                  int32_t rounding, int32_t zero, int32_t q_min, int32_t q_max) {
-    if (rounding == NNACL_ROUND_FLOAT_EVEN) {
+    if (NNACL_ROUNDS(rounding, NNACL_ROUND_FLOAT_EVEN)) {
         const float scaled = (float)value * ((const float *)requant)[channel];
         return nnacl_round_even(scaled, q_min - zero, q_max - zero) + zero;
     }

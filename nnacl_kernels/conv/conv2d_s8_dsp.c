@@ -107,7 +107,7 @@ void nnacl_conv2d_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *c
         const int32_t count = left >= BLOCK ? BLOCK : 1;
         fill_panel(p, runs, &next, count, panel, edges);
         gemm.weights = weights + 1;
-        if (gemm.shift) {
+        if (!NNACL_NEEDS_EXACT || gemm.shift) {
             run_lines(p, &gemm, count);
         } else {
             run_exact(p, &gemm, count);

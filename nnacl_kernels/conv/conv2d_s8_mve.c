@@ -173,7 +173,7 @@ void nnacl_conv2d_s8_mve(const nnacl_ctx *ctx, const void *params, const void *c
         list_runs(&j, &next, count);
         gemm.y[0] = y;
         gemm.y[1] = y + (count - 1) * p->out_c;
-        if (gemm.shift) {
+        if (!NNACL_NEEDS_EXACT || gemm.shift) {
             nnacl_gemm2_s8_mve(&gemm);
         } else {
             run_exact(p, gemm, count);

@@ -46,11 +46,11 @@ static inline int32_t nnacl_sweep_plane_mve(const nnacl_axis *sweep) {
     return ((outputs - 1) * sweep->stride + 3) * NNACL_RING_ROWS + 16;
 }
 
-/* About how many instructions a channel takes, with the DSP extension. */
-static inline int64_t nnacl_sweep_cost(const nnacl_axis *sweep, const nnacl_axis *ring) {
-    const int64_t rows = (int64_t)(ring->out - 1) * ring->stride + NNACL_RING_ROWS;
-    return ring->out * ((int64_t)nnacl_sweep_blocks(sweep->out) * 52 + 28) +
-           rows * ((int64_t)nnacl_sweep_pairs(sweep, sweep->out) * 5 + 30);
+/* About how many instructions a channel takes, with the DSP extension; modulo 2^32. */
+static inline uint32_t nnacl_sweep_cost(const nnacl_axis *sweep, const nnacl_axis *ring) {
+    const uint32_t out = (uint32_t)ring->out, rows = (out - 1) * (uint32_t)ring->stride + NNACL_RING_ROWS;
+    return out * ((uint32_t)nnacl_sweep_blocks(sweep->out) * 52 + 28) +
+           rows * ((uint32_t)nnacl_sweep_pairs(sweep, sweep->out) * 5 + 30);
 }
 
 static inline nnacl_depthwise_axes nnacl_depthwise_axes_of(const nnacl_conv2d_params *p) {

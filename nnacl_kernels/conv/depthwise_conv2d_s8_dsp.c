@@ -114,7 +114,7 @@ static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) 
     row->lines = s->lines + 3 * channel * s->multiplier;
     row->y = y;
     for (int32_t m = 0; m < s->multiplier; m++) {
-        if (s->shift) {
+        if (!NNACL_NEEDS_EXACT || s->shift) {
             row_of(row);
         } else {
             run_exact(s, row_of, row, channel * s->multiplier + m);
@@ -153,7 +153,7 @@ static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
     int32_t sums[4];
     at->sums = sums;
     const int32_t *line = nnacl_taps_s8_dsp(at) - 8;
-    for (int32_t i = 0; at->shift == 0 && i < 4; i++) {
+    for (int32_t i = 0; NNACL_NEEDS_EXACT && at->shift == 0 && i < 4; i++) {
         at->y[i] =
             nnacl_finish_exact(sums[i], line + 2 * i, nnacl_channel_rounding(p->rounding, p->out_c, at->channel + i),
                                p->y_zero, p->q_min, p->q_max);

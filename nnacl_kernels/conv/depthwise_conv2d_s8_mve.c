@@ -64,7 +64,7 @@ static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) 
     row->lines = s->lines + 3 * channel * s->multiplier;
     row->y = y;
     for (int32_t m = 0; m < s->multiplier; m++) {
-        if (s->shift) {
+        if (!NNACL_NEEDS_EXACT || s->shift) {
             row_of(row);
         } else {
             run_exact(s, row_of, row, channel * s->multiplier + m);
@@ -102,7 +102,7 @@ static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
     int32_t sums[8];
     at->sums = sums;
     const int32_t *ends = nnacl_taps_s8_mve(at) - 16;
-    for (int32_t i = 0; at->shift == 0 && i < 8; i++) {
+    for (int32_t i = 0; NNACL_NEEDS_EXACT && at->shift == 0 && i < 8; i++) {
         const int32_t place = i / 2 + i % 2 * 4, requant[2] = {ends[place], ends[8 + place]};
         at->y[i] =
             nnacl_finish_exact(sums[place], requant, nnacl_channel_rounding(p->rounding, p->out_c, at->channel + i),

@@ -157,7 +157,7 @@ static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_para
                             zeros, taps);
             int8_t *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c;
             int32_t done = 0;
-            if (at.shift) {
+            if (!NNACL_NEEDS_EXACT || at.shift) {
                 at.group = packed;
                 at.groups = done = p->in_c / width;
                 at.channel = 0;

@@ -21,7 +21,7 @@ static void add_rest(const int8_t *x, int32_t rest, const int8_t *weights, int32
 static void finish(const nnacl_dense_params *p, const int32_t *line, int32_t shift, int32_t unit, int32_t count,
                    const int32_t sums[4], int8_t *y) {
     for (int32_t i = 0; i < count; i++, line += 2) {
-        if (shift) {
+        if (!NNACL_NEEDS_EXACT || shift) {
             int32_t sum;
             __asm__("smmla %0, %1, %2, %3" : "=r"(sum) : "r"(sums[i]), "r"(line[0]), "r"(line[1]));
             y[i] = (int8_t)__ssat(sum >> shift, 8);

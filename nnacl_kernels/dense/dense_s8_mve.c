@@ -40,10 +40,10 @@ void nnacl_dense_s8_mve(const nnacl_ctx *ctx, const void *params, const void *co
             .y = {y, y},
             .shift = -packed[0],
         };
-        if (gemm.shift) {
+        if (!NNACL_NEEDS_EXACT || gemm.shift) {
             nnacl_gemm1_s8_mve(&gemm);
         }
-        for (int32_t unit = first; unit < end && !gemm.shift; unit += 4) {
+        for (int32_t unit = first; NNACL_NEEDS_EXACT && unit < end && !gemm.shift; unit += 4) {
             run_exact(p, &gemm, unit);
         }
         nnacl_clamp_bytes(y, end - first, p->q_min, p->q_max);

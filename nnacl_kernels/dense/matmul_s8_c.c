@@ -6,7 +6,7 @@
 NNACL_DECLARE(nnacl_matmul_s8_c);
 
 static int8_t finish(int32_t sum, const nnacl_matmul_params *p) {
-    if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
         return (int8_t)nnacl_requant_float(sum, p->scale, p->y_zero, p->q_min, p->q_max);
     }
     const int32_t scaled = nnacl_requant(sum, p->mult, p->shift, p->rounding);

@@ -10,7 +10,7 @@
 /* An operand of add or sub in the common scale. */
 static inline int32_t nnacl_binary_rescale(int32_t value, int32_t mult, int32_t shift, const nnacl_binary_params *p) {
     const int32_t shifted = nnacl_shift_left(value, p->left_shift);
-    if (p->rounding == NNACL_ROUND_TFLITE_DOWN && shift < 0) {
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_TFLITE_DOWN) && shift < 0) {
         return nnacl_mul_high(shifted, mult) >> (shift < -31 ? 31 : -shift);
     }
     return nnacl_requant(shifted, mult, shift, p->rounding);
@@ -26,7 +26,7 @@ static inline int32_t nnacl_binary_finish_float(float value, const nnacl_binary_
 }
 
 static inline int32_t nnacl_binary_sum(int32_t a, int32_t b, int32_t sign, const nnacl_binary_params *p) {
-    if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
         return nnacl_binary_finish_float(p->a_scale * (float)a + (float)sign * (p->b_scale * (float)b), p);
     }
     const int32_t left = nnacl_binary_rescale(a, p->a_mult, p->a_shift, p);
@@ -37,14 +37,14 @@ static inline int32_t nnacl_binary_sum(int32_t a, int32_t b, int32_t sign, const
 
 /* Under an integer rounding s16 has no zero points, so that the product fits. */
 static inline int32_t nnacl_binary_product(int32_t a, int32_t b, const nnacl_binary_params *p) {
-    return p->rounding == NNACL_ROUND_FLOAT_EVEN
+    return NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)
                ? nnacl_binary_finish_float((p->a_scale * (float)a) * (p->b_scale * (float)b), p)
                : nnacl_binary_finish(a * b, p->y_mult, p->y_shift, p);
 }
 
 static inline int32_t nnacl_binary_positive(int32_t a, const nnacl_binary_params *p) {
-    return p->rounding == NNACL_ROUND_FLOAT_EVEN ? nnacl_binary_finish_float(p->a_scale * (float)a, p)
-                                                 : nnacl_binary_finish(a, p->a_mult, p->a_shift, p);
+    return NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN) ? nnacl_binary_finish_float(p->a_scale * (float)a, p)
+                                                             : nnacl_binary_finish(a, p->a_mult, p->a_shift, p);
 }
 
 static inline int32_t nnacl_binary_prelu(int32_t a, int32_t b, const nnacl_binary_params *p) {

@@ -13,7 +13,7 @@
 /* `sum` of `count` positions, padding as x_zero, as an element of y. */
 static inline int32_t nnacl_avg_pool_finish(int32_t sum, int32_t count, int32_t lowest, const nnacl_pool2d_params *p) {
     int32_t mean = p->x_zero;
-    if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
         const float real = count > 0 ? (float)(sum - count * p->x_zero) * p->scale / (float)count : 0.0f;
         return nnacl_round_even(real, p->q_min - p->y_zero, p->q_max - p->y_zero) + p->y_zero;
     }

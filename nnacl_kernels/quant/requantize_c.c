@@ -29,7 +29,7 @@ void nnacl_requantize_c(const nnacl_ctx *ctx, const void *params, const void *co
     for (int32_t i = share.begin; i < share.end; i++) {
         const int32_t x = load(p->from, in[0], i) - p->x_zero;
         int32_t y;
-        if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+        if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
             y = nnacl_requant_float(x, p->scale, p->y_zero, p->q_min, p->q_max);
         } else {
             y = nnacl_add_saturate(nnacl_requant(x, p->mult, p->shift, p->rounding), p->y_zero);

@@ -9,7 +9,7 @@
 /* `sum` of `count` values x; the plan half has made sure that no sum passes 2^31. */
 static inline int32_t nnacl_reduce_finish(int32_t sum, int32_t count, const nnacl_reduce_params *p) {
     const int32_t value = sum - count * p->x_zero;
-    if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
         return nnacl_requant_float(value, p->scale, p->y_zero, p->q_min, p->q_max);
     }
     const int32_t scaled = nnacl_requant(value, p->mult, p->shift, p->rounding);

@@ -21,7 +21,7 @@ void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *co
         for (int32_t j = 0; j < p->depth; j++) {
             sum += table[x[j * step] - max];
         }
-        if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+        if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
             const float factor = 1.0f / sum;
             for (int32_t j = 0; j < p->depth; j++) {
                 const float scaled = table[x[j * step] - max] * factor / p->y_scale;

@@ -1,0 +1,118 @@
+"""The kernel sources of a project cut to the model: what no layer needs is known to the compiler, and parameter structs
+hold only the fields that the sources read, each as narrow as its values allow.
+
+Only for microcontrollers, where the bytes count. The library's structs are the wire format of .lith files; those of a
+project are read by its own kernels alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..lower import Call, Program
+from ..nnacl_kernels import catalogue
+from . import literals
+from .view import LayerView, ModelView, ParamsView
+
+NEEDS = "nnacl_needs.h"
+_WIDTHS = (("uint8_t", 0, 255), ("int8_t", -128, 127), ("uint16_t", 0, 65535), ("int16_t", -32768, 32767))
+"""Types from narrow to wide. Unsigned ones first: Thumb has short instructions to load them."""
+_SIZES = {"uint8_t": 1, "int8_t": 1, "uint16_t": 2, "int16_t": 2, "int32_t": 4, "float": 4}
+_DECLARATION = re.compile(r"^( +)(int32_t|float) ([^;]*);([^\n]*)\n", re.MULTILINE)
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def trim(view: ModelView, program: Program, kernels: Mapping[str, str]) -> tuple[ModelView, dict[str, str]]:
+    """A view and the texts of its kernel files by path, both cut to the model."""
+    texts = dict(kernels)
+    texts[NEEDS] = _needs(texts[NEEDS], program)
+    layers = list(view.layers)
+    pairs = list(zip(program.calls, view.layers, strict=True))
+    for c_type in sorted({layer.params.c_type for layer in view.layers if layer.params}):
+        users = [(call, layer) for call, layer in pairs if layer.params and layer.params.c_type == c_type]
+        header = catalogue.ops()[users[0][0].node.op].header
+        narrowed = _narrow(texts, header, c_type, [call for call, _ in users])
+        if narrowed is None:
+            continue
+        texts[header], kept, size = narrowed
+        for call, layer in users:
+            layers[layer.index] = _with_params(layer, call, program, kept, size)
+    params_size = sum(layer.params.size for layer in layers if layer.params)
+    return dataclasses.replace(view, layers=tuple(layers), params_size=params_size), texts
+
+
+def _with_params(layer: LayerView, call: Call, program: Program, kept: frozenset[str], size: int) -> LayerView:
+    assert layer.params is not None
+    floats = any(program.tensors[output].type.dtype.is_float for output in call.outputs)
+    lines = literals.params_lines(call.node.op, call.fields, floats=floats, kept=kept)
+    params = ParamsView(layer.params.symbol, layer.params.c_type, size, tuple(lines))
+    return dataclasses.replace(layer, params=params)
+
+
+def _needs(text: str, program: Program) -> str:
+    """nnacl_needs.h with the answers of a model in place of the library's."""
+    used = [call for call in program.calls if not call.elided]
+    roundings = {int(call.fields["rounding"]) for call in used if "rounding" in call.fields}
+    if catalogue.ROUND_TFLITE_UP_BY_8 in roundings:  # decided channel by channel
+        roundings |= {catalogue.ROUND_TFLITE_DOUBLE, catalogue.ROUND_TFLITE_UP}
+    exact = any(catalogue.needs_exact(call.kernel, call.packed) for call in used)
+    answers = {"PARTS": 0, "EXACT": int(exact), "ROUNDINGS": sum(1 << rounding for rounding in roundings)}
+    for name, value in answers.items():
+        text, count = re.subn(rf"(NNACL_NEEDS_{name}) = \w+", rf"\1 = {value}", text)
+        assert count == 1, name
+    return text
+
+
+def _narrow(
+    texts: Mapping[str, str], header: str, c_type: str, calls: Sequence[Call]
+) -> tuple[str, frozenset[str], int] | None:
+    """The header with a struct narrowed, the fields that are left of it, and its size. None: nothing would be left."""
+    text = texts[header]
+    start = text.index(f"typedef struct {c_type} {{\n")
+    end = text.index(f"}} {c_type};", start)
+    code = _COMMENT.sub(" ", "".join([*(other for path, other in texts.items() if path != header), text[end:]]))
+    read = set(re.findall(r"(?:->|\.)\s*(\w+)", code))
+    addressed = set(re.findall(r"(?<!&)&(?!&)\s*\w+(?:->|\.)\s*(\w+)", code))
+    kept: set[str] = set()
+    types: list[tuple[str, int]] = []
+
+    def declare(found: re.Match[str]) -> str:
+        indent, base, names, rest = found.groups()
+        fields = [name.strip() for name in names.split(",")]
+        fields = [name for name in fields if name.partition("[")[0] in read]
+        if not fields:
+            return ""
+        plain = {name.partition("[")[0] for name in fields}
+        narrow = base == "int32_t" and "[" not in names and not plain & addressed
+        c_name = _narrowest(call.fields[name] for call in calls for name in plain) if narrow else base
+        kept.update(plain)
+        types.extend((c_name, _length(name, calls)) for name in fields)
+        return f"{indent}{c_name} {', '.join(fields)};{rest}\n"
+
+    body = _DECLARATION.sub(declare, text[start:end])
+    return (text[:start] + body + text[end:], frozenset(kept), _size(types)) if kept else None
+
+
+def _length(declarator: str, calls: Sequence[Call]) -> int:
+    name, is_array, _ = declarator.partition("[")
+    return len(calls[0].fields[name]) if is_array else 1
+
+
+def _narrowest(values: Iterable[object]) -> str:
+    numbers = [int(str(value)) for value in values]
+    for c_name, least, most in _WIDTHS:
+        if least <= min(numbers) and max(numbers) <= most:
+            return c_name
+    return "int32_t"
+
+
+def _size(types: Sequence[tuple[str, int]]) -> int:
+    """Bytes of a struct of these fields (type, elements) as C lays them out."""
+    at = 0
+    for c_name, count in types:
+        size = _SIZES[c_name]
+        at = -(-at // size) * size + count * size
+    widest = max(_SIZES[c_name] for c_name, _ in types)
+    return -(-at // widest) * widest

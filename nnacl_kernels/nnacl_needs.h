@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels have to be able to do. In the library everything. A generated project has a copy of this file that names
+ * what its layers need, so that the compiler leaves out the rest. */
+#ifndef NNACL_NEEDS_H
+#define NNACL_NEEDS_H
+
+enum {
+    /* to do one part of the work of several */
+    NNACL_NEEDS_PARTS = 1,
+    /* to requantize sums for which there is no line (common/requant_line.h) */
+    NNACL_NEEDS_EXACT = 1,
+    /* bit i: to round by the rounding contract i of nnacl_base.h */
+    NNACL_NEEDS_ROUNDINGS = 0x3f,
+};
+
+#endif
