@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..lower import Call, Program
-from ..nnacl_kernels import catalogue
+from ..nnacl_kernels import catalogue, needs
 from . import literals
 from .view import LayerView, ModelView, ParamsView
 
@@ -54,11 +54,9 @@ def _with_params(layer: LayerView, call: Call, program: Program, kept: frozenset
 def _needs(text: str, program: Program) -> str:
     """nnacl_needs.h with the answers of a model in place of the library's."""
     used = [call for call in program.calls if not call.elided]
-    roundings = {int(call.fields["rounding"]) for call in used if "rounding" in call.fields}
-    if catalogue.ROUND_TFLITE_UP_BY_8 in roundings:  # decided channel by channel
-        roundings |= {catalogue.ROUND_TFLITE_DOUBLE, catalogue.ROUND_TFLITE_UP}
-    exact = any(catalogue.needs_exact(call.kernel, call.packed) for call in used)
-    answers = {"PARTS": 0, "EXACT": int(exact), "ROUNDINGS": sum(1 << rounding for rounding in roundings)}
+    roundings = (int(call.fields["rounding"]) for call in used if "rounding" in call.fields)
+    exact = any(needs.needs_exact(call.kernel, call.packed) for call in used)
+    answers = {"PARTS": 0, "EXACT": int(exact), "ROUNDINGS": needs.needed_roundings(roundings)}
     for name, value in answers.items():
         text, count = re.subn(rf"(NNACL_NEEDS_{name}) = \w+", rf"\1 = {value}", text)
         assert count == 1, name
@@ -68,9 +66,11 @@ def _needs(text: str, program: Program) -> str:
 def _narrow(
     texts: Mapping[str, str], header: str, c_type: str, calls: Sequence[Call]
 ) -> tuple[str, frozenset[str], int] | None:
-    """The header with a struct narrowed, the fields that are left of it, and its size. None: nothing would be left."""
-    text = texts[header]
-    start = text.index(f"typedef struct {c_type} {{\n")
+    """The header with a struct narrowed, the fields that are left of it, and its size. None: leave it alone."""
+    text = texts.get(header, "")
+    start = text.find(f"typedef struct {c_type} {{\n")
+    if start < 0:
+        return None
     end = text.index(f"}} {c_type};", start)
     code = _COMMENT.sub(" ", "".join([*(other for path, other in texts.items() if path != header), text[end:]]))
     read = set(re.findall(r"(?:->|\.)\s*(\w+)", code))

@@ -216,14 +216,18 @@ _TARGETS = (
     # QEMU has no Cortex-M0+ board; a Cortex-M3 runs its instructions, which are a subset.
     _cortex_m("cortex-m0plus", "Cortex-M0+", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
     _cortex_m("cortex-m3", "Cortex-M3", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
-    _cortex_m("cortex-m4", "Cortex-M4F", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), _mps2("mps2-an386")),
-    _cortex_m("cortex-m7", "Cortex-M7", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-d16"), _mps2("mps2-an500")),
-    _cortex_m("cortex-m33", "Cortex-M33", ("dsp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), _AN505),
+    _cortex_m(
+        "cortex-m4", "Cortex-M4F", ("dsp", "vfp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), _mps2("mps2-an386")
+    ),
+    _cortex_m(
+        "cortex-m7", "Cortex-M7", ("dsp", "vfp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-d16"), _mps2("mps2-an500")
+    ),
+    _cortex_m("cortex-m33", "Cortex-M33", ("dsp", "vfp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), _AN505),
     # MVE flushes denormal floats to zero, which plain C must not do: its loops stay scalar.
     _cortex_m(
         "cortex-m55",
         "Cortex-M55",
-        ("mve", "dsp", "c"),
+        ("mve", "dsp", "vfp", "c"),
         ("-mfloat-abi=hard", "-mfpu=auto", "-fno-tree-vectorize"),
         _AN547,
         16,

@@ -27,7 +27,6 @@ ROOT = Path(__file__).parent
 ANY_DTYPE = 255
 ALIAS_NONE, ALIAS_IN_PLACE, ALIAS_VIEW = 0, 1, 2
 PACKED_ELSEWHERE = 2 ** (8 * struct.calcsize("P")) - 1
-ROUND_TFLITE_DOUBLE, ROUND_TFLITE_UP, ROUND_TFLITE_UP_BY_8 = 0, 3, 4
 MEMORY_ARENA, MEMORY_CONSTANT, MEMORY_VARIABLE = 0, 1, 2
 
 
@@ -281,18 +280,6 @@ def fields(op: str) -> tuple[Field, ...]:
         item = field.type.item if is_array else field.type
         result.append(Field(name, item.cname, field.type.length if is_array else 0))
     return tuple(result)
-
-
-_LINED = frozenset({"conv2d", "depthwise_conv2d", "dense"})
-"""Ops whose kernels of s8 for small machines requantize along lines (common/requant_line.h)."""
-
-
-def needs_exact(kernel: Kernel, packed: Mapping[int, bytes]) -> bool:
-    """Whether a kernel with these packed inputs has to requantize exactly because there was no line. Packed weights
-    begin with the shift of the lines, 0 when there are none."""
-    if kernel.op not in _LINED or kernel.isa not in ("dsp", "mve"):
-        return False
-    return 1 not in packed or packed[1][:4] == bytes(4)
 
 
 def _fill(target: Any, tensor: Tensor | None, keep: list[Any]) -> None:

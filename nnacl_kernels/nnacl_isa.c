@@ -19,7 +19,7 @@ typedef struct isa_row {
 static const isa_row rows[] = {
     {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"}, {NNACL_ISA_AVX2, "avx2"},       {NNACL_ISA_AVX512, "avx512"},
     {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_NEON, "neon"},   {NNACL_ISA_DOTPROD, "dotprod"}, {NNACL_ISA_I8MM, "i8mm"},
-    {NNACL_ISA_FP16, "fp16"}, {NNACL_ISA_DSP, "dsp"},     {NNACL_ISA_MVE, "mve"},
+    {NNACL_ISA_FP16, "fp16"}, {NNACL_ISA_DSP, "dsp"},     {NNACL_ISA_MVE, "mve"},         {NNACL_ISA_VFP, "vfp"},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -124,6 +124,9 @@ uint32_t nnacl_isa_detect(void) {
 #endif
 #if defined(__ARM_FEATURE_MVE)
     mask |= NNACL_ISA_MVE;
+#endif
+#if defined(__ARM_FP) && defined(__thumb2__)
+    mask |= NNACL_ISA_VFP;
 #endif
     return mask;
 }

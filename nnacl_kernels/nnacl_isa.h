@@ -21,6 +21,8 @@ extern "C" {
 #define NNACL_ISA_FP16 0x100
 #define NNACL_ISA_DSP 0x200
 #define NNACL_ISA_MVE 0x400
+/* A floating-point unit of single precision with 32 registers beside Thumb-2: FPv4, FPv5. */
+#define NNACL_ISA_VFP 0x800
 
 /* The instruction sets of the machine that runs this, as a mask. Stores nothing. */
 uint32_t nnacl_isa_detect(void);

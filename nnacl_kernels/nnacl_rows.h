@@ -31,6 +31,7 @@
 #define NNACL_ISA_fp16 NNACL_ISA_FP16
 #define NNACL_ISA_dsp NNACL_ISA_DSP
 #define NNACL_ISA_mve NNACL_ISA_MVE
+#define NNACL_ISA_vfp NNACL_ISA_VFP
 
 /* The build defines NNACL_BUILD_<ISA> for each instruction set whose files it compiles. */
 #define NNACL_RUN_c(symbol) symbol
@@ -83,6 +84,11 @@
 #define NNACL_RUN_mve(symbol) symbol
 #else
 #define NNACL_RUN_mve(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_VFP
+#define NNACL_RUN_vfp(symbol) symbol
+#else
+#define NNACL_RUN_vfp(symbol) NULL
 #endif
 
 #endif

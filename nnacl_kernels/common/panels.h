@@ -10,6 +10,8 @@
 
 /* Columns of a float panel: [depth][16] floats. */
 #define NNACL_PANEL_F32 16
+/* The same for a small floating-point unit: [depth][4]. */
+#define NNACL_PANEL_VFP 4
 /* Columns of an integer panel: [(depth + 1) / 2][16][2], two steps of the depth side by side. */
 #define NNACL_PANEL_S8 16
 
@@ -17,21 +19,31 @@ static inline int32_t nnacl_panel_count(int32_t columns, int32_t width) {
     return columns / width + (columns % width != 0);
 }
 
-static inline size_t nnacl_panels_f32_size(int32_t columns, int32_t depth) {
-    return (size_t)nnacl_panel_count(columns, NNACL_PANEL_F32) * NNACL_PANEL_F32 * (size_t)depth * sizeof(float);
+/* Of panels with `width` columns. */
+static inline size_t nnacl_columns_f32_size(int32_t columns, int32_t depth, int32_t width) {
+    return (size_t)nnacl_panel_count(columns, width) * (size_t)width * (size_t)depth * sizeof(float);
 }
 
 /* Packs weights [columns][depth]; missing columns become 0. */
-static inline void nnacl_pack_panels_f32(const float *weights, int32_t columns, int32_t depth, float *packed) {
-    const int32_t panels = nnacl_panel_count(columns, NNACL_PANEL_F32);
+static inline void nnacl_pack_columns_f32(const float *weights, int32_t columns, int32_t depth, int32_t width,
+                                          float *packed) {
+    const int32_t panels = nnacl_panel_count(columns, width);
     for (int32_t panel = 0; panel < panels; panel++) {
         for (int32_t i = 0; i < depth; i++) {
-            for (int32_t c = 0; c < NNACL_PANEL_F32; c++) {
-                const int32_t column = panel * NNACL_PANEL_F32 + c;
+            for (int32_t c = 0; c < width; c++) {
+                const int32_t column = panel * width + c;
                 *packed++ = column < columns ? weights[(ptrdiff_t)column * depth + i] : 0.0f;
             }
         }
     }
+}
+
+static inline size_t nnacl_panels_f32_size(int32_t columns, int32_t depth) {
+    return nnacl_columns_f32_size(columns, depth, NNACL_PANEL_F32);
+}
+
+static inline void nnacl_pack_panels_f32(const float *weights, int32_t columns, int32_t depth, float *packed) {
+    nnacl_pack_columns_f32(weights, columns, depth, NNACL_PANEL_F32, packed);
 }
 
 static inline size_t nnacl_panels_s8_size(int32_t columns, int32_t depth) {

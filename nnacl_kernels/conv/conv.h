@@ -60,6 +60,10 @@ bool nnacl_conv2d_accepts_mve(const void *params);
 bool nnacl_depthwise_accepts_dsp(const void *params);
 /* For that for MVE: the same with eight channels, and with 3 x 3 taps not very wide. */
 bool nnacl_depthwise_accepts_mve(const void *params);
+/* For the kernels of f32 for a small floating-point unit: one group without dilation along the width; eight channels
+ * with one output channel for each. */
+bool nnacl_conv2d_accepts_vfp(const void *params);
+bool nnacl_depthwise_accepts_vfp(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.
  */
 bool nnacl_depthwise_accepts_plain(const void *params);

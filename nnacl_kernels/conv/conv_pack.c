@@ -43,6 +43,16 @@ void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[],
     nnacl_gemm_pack(&layer, nnacl_conv2d_runs(p), packed);
 }
 
+bool nnacl_conv2d_accepts_vfp(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->groups == 1 && p->dilation_w == 1;
+}
+
+bool nnacl_depthwise_accepts_vfp(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->out_c == p->in_c && p->in_c >= 8;
+}
+
 bool nnacl_conv2d_accepts_mve(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->groups == 1 && p->w_zero == 0 && p->has_w_zeros == 0;

@@ -193,6 +193,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
     if (kernel->isa == NNACL_ISA_MVE) {
         return index > 0 ? nnacl_conv2d_mve_packed_size(p, index) : 0;
     }
+    if (kernel->isa == NNACL_ISA_VFP) {
+        return index == 1 ? nnacl_columns_f32_size(p->out_c, (int32_t)window_size(p), NNACL_PANEL_VFP) : 0;
+    }
     if ((kernel->isa != NNACL_ISA_AVX2 && !lists_rows(kernel)) || index != 1) {
         return 0;
     }
@@ -214,6 +217,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     }
     if (kernel->isa == NNACL_ISA_MVE) {
         nnacl_conv2d_mve_pack(p, in, packed);
+        return;
+    }
+    if (kernel->isa == NNACL_ISA_VFP) {
+        nnacl_pack_columns_f32(in[index], columns, depth, NNACL_PANEL_VFP, packed);
         return;
     }
     for (int32_t group = 0; group < p->groups; group++) {

@@ -64,6 +64,9 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
     if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
         return index > 0 ? nnacl_dense_small_packed_size(p, kernel->isa, index) : 0;
     }
+    if (kernel->isa == NNACL_ISA_VFP) {
+        return index == 1 ? nnacl_columns_f32_size(p->units, p->depth, NNACL_PANEL_VFP) : 0;
+    }
     if (!has_panels(kernel) || index != 1) {
         return 0;
     }
@@ -78,7 +81,9 @@ static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t i
         nnacl_dense_small_pack(p, kernel->isa, in, packed);
         return;
     }
-    if (kernel->dtype == NNACL_F32) {
+    if (kernel->isa == NNACL_ISA_VFP) {
+        nnacl_pack_columns_f32(in[index], p->units, p->depth, NNACL_PANEL_VFP, packed);
+    } else if (kernel->dtype == NNACL_F32) {
         nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
     } else {
         nnacl_pack_panels_quad(in[index], p->units, p->depth, p->x_zero, packed);
