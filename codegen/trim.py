@@ -73,6 +73,8 @@ def _narrow(
         return None
     end = text.index(f"}} {c_type};", start)
     code = _COMMENT.sub(" ", "".join([*(other for path, other in texts.items() if path != header), text[end:]]))
+    if re.search(rf"\b{c_type}\s+\w|\({c_type}\)", code):  # a kernel makes such a struct itself
+        return None
     read = set(re.findall(r"(?:->|\.)\s*(\w+)", code))
     addressed = set(re.findall(r"(?<!&)&(?!&)\s*\w+(?:->|\.)\s*(\w+)", code))
     kept: set[str] = set()

@@ -24,6 +24,21 @@ static inline char *nnacl_put_s32(char *to, int32_t value) {
     return to + sizeof value;
 }
 
+/* The units of the two channels whose weights begin at `w`, `step` elements from each other. */
+static inline char *nnacl_gemm_pack_pair(const int8_t *w, ptrdiff_t step, nnacl_runs runs, char *to) {
+    for (int32_t run = 0; run < runs.count; run++, w += runs.length) {
+        for (int32_t unit = 0; unit < nnacl_run_units(runs.length); unit++) {
+            int32_t elements[2];
+            nnacl_run_unit(runs.length, unit, elements);
+            for (int32_t i = 0; i < 4; i++) {
+                const int32_t element = elements[i / 2];
+                *to++ = element < 0 ? 0 : (char)w[i % 2 * step + element];
+            }
+        }
+    }
+    return to;
+}
+
 /* Weights are [channels][runs]. At least two channels. */
 static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs runs, void *packed) {
     const int32_t shift = nnacl_line_shift(layer);
@@ -34,17 +49,7 @@ static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs run
         nnacl_line_of_channel(layer, a, shift, &lines[0]);
         nnacl_line_of_channel(layer, a + 1, shift, &lines[1]);
         to = nnacl_put_s32(nnacl_put_s32(to, lines[0].start), lines[1].start);
-        for (int32_t run = 0; run < runs.count; run++) {
-            for (int32_t unit = 0; unit < nnacl_run_units(runs.length); unit++) {
-                int32_t elements[2];
-                nnacl_run_unit(runs.length, unit, elements);
-                for (int32_t i = 0; i < 4; i++) {
-                    const int32_t element = elements[i / 2];
-                    const int8_t *w = layer->weights + (a + i % 2) * layer->channel_step;
-                    *to++ = element < 0 ? 0 : (char)w[(ptrdiff_t)run * runs.length + element];
-                }
-            }
-        }
+        to = nnacl_gemm_pack_pair(layer->weights + a * layer->channel_step, layer->channel_step, runs, to);
         for (int32_t i = 0; i < 2; i++) {
             to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
         }

@@ -7,11 +7,10 @@
 
 NNACL_DECLARE(nnacl_conv2d_f32_vfp);
 
-/* All output channels of one position, or of two neighbours. `m` has everything but weights and sums. */
+/* All output channels of one position, or of two neighbours. `m` has everything but weights. */
 static void run(const nnacl_conv2d_params *p, nnacl_multiply_vfp *m, const float *weights, const float *bias,
                 int32_t count, float *y) {
-    float sums[2 * NNACL_PANEL_VFP];
-    m->sums = sums;
+    float *const sums = m->sums;
     for (int32_t oc = 0; oc < p->out_c; oc += NNACL_PANEL_VFP) {
         const int32_t columns = p->out_c - oc < NNACL_PANEL_VFP ? p->out_c - oc : NNACL_PANEL_VFP;
         for (int32_t i = 0; i < NNACL_PANEL_VFP; i++) {
@@ -36,6 +35,7 @@ void nnacl_conv2d_f32_vfp(const nnacl_ctx *ctx, const void *params, const void *
     const nnacl_conv2d_params *p = params;
     const float *x = in[0], *weights = in[1], *bias = p->has_bias ? in[2] : NULL;
     float *y = out[0];
+    float sums[2 * NNACL_PANEL_VFP];
 
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
     for (int32_t row = rows.begin; row < rows.end; row++) {
@@ -55,6 +55,7 @@ void nnacl_conv2d_f32_vfp(const nnacl_ctx *ctx, const void *params, const void *
                 .length = taps * p->in_c,
                 .runs = taps > 0 ? tall.end - tall.begin : 0,
                 .row_step = (p->dilation_h * p->in_w - taps) * p->in_c * 4,
+                .sums = sums,
                 .weights_step = (p->kernel_w - taps) * p->in_c * NNACL_PANEL_VFP * 4,
             };
             m.b = m.a + p->stride_w * p->in_c;

@@ -1,65 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "common/finish_s8.h"
-#include "common/gemm_s8_dsp.h"
 #include "common/requant.h"
 #include "common/share.h"
-#include "conv/conv.h"
-#include "conv/conv_windows.h"
+#include "conv/conv_panel_dsp.h"
 
 NNACL_DECLARE(nnacl_conv2d_s8_dsp);
 
-/* Positions that are computed together. */
-#define BLOCK 4
-
-/* The runs of `count` (BLOCK or 1) positions, and the window moved on behind them. `edges` has room for BLOCK + 1 runs;
- * the first is zero points. */
-static void fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, nnacl_conv_window *next, int32_t count,
-                       uint32_t *panel, int8_t *edges) {
-    const int8_t *source[BLOCK];
-    const int32_t step = p->stride_w * p->in_c;
-    if (next->column + count <= p->out_w && nnacl_taps_fit(next->y, p->kernel_h, p->dilation_h, p->in_h) &&
-        next->x >= 0 && nnacl_taps_fit(next->x + (count - 1) * p->stride_w, p->kernel_w, p->dilation_w, p->in_w)) {
-        const ptrdiff_t row_step = (ptrdiff_t)p->dilation_h * p->in_w * p->in_c, tap_step = p->dilation_w * p->in_c;
-        const int32_t taps = p->dilation_w == 1 ? 1 : p->kernel_w; /* runs of a kernel row */
-        const int8_t *corner = next->corner;
-        for (int32_t run = 0, tap = 0; run < runs.count; run++) {
-            for (int32_t i = 0; i < count; i++) {
-                source[i] = corner + i * step;
-            }
-            panel = count == BLOCK ? nnacl_widen4_s8_dsp(panel, source, runs.length)
-                                   : nnacl_widen1_s8_dsp(panel, corner, runs.length);
-            corner += tap_step;
-            if (++tap == taps) {
-                tap = 0;
-                corner += row_step - taps * tap_step;
-            }
-        }
-        next->column += count - 1;
-        next->x += (count - 1) * p->stride_w;
-        next->corner += (count - 1) * step;
-        nnacl_window_next(p, next);
-        return;
-    }
-    nnacl_conv_window windows[BLOCK];
-    for (int32_t i = 0; i < count; i++) {
-        windows[i] = *next;
-        nnacl_window_next(p, next);
-    }
-    const int32_t edge_size = (runs.length + 3) / 4 * 4;
-    for (int32_t run = 0; run < runs.count; run++) {
-        for (int32_t i = 0; i < count; i++) {
-            source[i] = nnacl_window_run(p, &windows[i], run, edges, edges + (i + 1) * edge_size);
-        }
-        panel = count == BLOCK ? nnacl_widen4_s8_dsp(panel, source, runs.length)
-                               : nnacl_widen1_s8_dsp(panel, source[0], runs.length);
-    }
-}
-
 /* All pairs of channels, with lines. */
 static void run_lines(const nnacl_conv2d_params *p, nnacl_gemm_dsp *gemm, int32_t count) {
-    const void *(*const multiply)(const nnacl_gemm_dsp *) = count == BLOCK ? nnacl_gemm4_s8_dsp : nnacl_gemm1_s8_dsp;
+    const void *(*const multiply)(const nnacl_gemm_dsp *) =
+        count == NNACL_PANEL_POSITIONS ? nnacl_gemm4_s8_dsp : nnacl_gemm1_s8_dsp;
     int8_t *const y = gemm->y;
     gemm->pairs = p->out_c / 2;
     gemm->weights = multiply(gemm);
@@ -74,7 +24,8 @@ static void run_lines(const nnacl_conv2d_params *p, nnacl_gemm_dsp *gemm, int32_
 
 /* All pairs of channels, requantized exactly. */
 static void run_exact(const nnacl_conv2d_params *p, nnacl_gemm_dsp *gemm, int32_t count) {
-    const void *(*const multiply)(const nnacl_gemm_dsp *) = count == BLOCK ? nnacl_gemm4_s8_dsp : nnacl_gemm1_s8_dsp;
+    const void *(*const multiply)(const nnacl_gemm_dsp *) =
+        count == NNACL_PANEL_POSITIONS ? nnacl_gemm4_s8_dsp : nnacl_gemm1_s8_dsp;
     gemm->pairs = 1;
     for (int32_t first = 0; first < p->out_c; first += 2) {
         const int32_t a = first + 1 < p->out_c ? first : first - 1;
@@ -94,18 +45,18 @@ void nnacl_conv2d_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *c
     const nnacl_runs runs = nnacl_conv2d_runs(p);
     const int32_t *weights = in[1];
     uint32_t *panel = ctx->workspace;
-    int32_t sums[2 * BLOCK];
+    int32_t sums[2 * NNACL_PANEL_POSITIONS];
     nnacl_gemm_dsp gemm = {
         .panel = panel, .units = nnacl_runs_units(runs), .stride = p->out_c, .shift = weights[0], .sums = sums};
 
-    int8_t *edges = (int8_t *)(panel + gemm.units * BLOCK);
+    int8_t *edges = (int8_t *)(panel + gemm.units * NNACL_PANEL_POSITIONS);
     memset(edges, p->x_zero, (size_t)runs.length);
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
     nnacl_conv_window next = nnacl_window_first(p, in[0], rows.begin);
     gemm.y = (int8_t *)out[0] + (ptrdiff_t)rows.begin * p->out_w * p->out_c;
     for (int32_t left = (rows.end - rows.begin) * p->out_w; left > 0;) {
-        const int32_t count = left >= BLOCK ? BLOCK : 1;
-        fill_panel(p, runs, &next, count, panel, edges);
+        const int32_t count = left >= NNACL_PANEL_POSITIONS ? NNACL_PANEL_POSITIONS : 1;
+        nnacl_fill_panel(p, runs, &next, count, panel, edges);
         gemm.weights = weights + 1;
         if (!NNACL_NEEDS_EXACT || gemm.shift) {
             run_lines(p, &gemm, count);

@@ -61,7 +61,8 @@ void nnacl_top_k_any_c(const nnacl_ctx *ctx, const void *params, const void *con
         const ptrdiff_t first_out = (ptrdiff_t)(row / p->inner) * p->k * p->inner + row % p->inner;
         select_best(best, p->k, in[0], first, p->depth, p->inner, p->dtype, flip);
         for (int32_t i = 0; i < p->k; i++) {
-            const ptrdiff_t from = first + best[i].position * p->inner, to = first_out + (ptrdiff_t)i * p->inner;
+            const ptrdiff_t from = first + (ptrdiff_t)best[i].position * p->inner,
+                            to = first_out + (ptrdiff_t)i * p->inner;
             nnacl_copy_element((char *)out[0] + to * p->element_size, (const char *)in[0] + from * p->element_size,
                                p->element_size);
             if (p->to == NNACL_S32) {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_pack.h"
 #include "common/plan_check.h"
+#include "conv/conv_pack.h"
+#include "conv/conv_runs.h"
 #include "nnacl_kernels.h"
-#include "quant/quant.h"
+#include "quant/dynamic_pack.h"
 
 /* What both ops need beside their shapes. */
 static const char *check_dynamic(const nnacl_tensor *in, int32_t n_in, int32_t channels, float clamp_min,
@@ -48,11 +51,50 @@ static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_i
     return check_dynamic(in, n_in, p->out_c, p->clamp_min, p->clamp_max, p->asymmetric);
 }
 
-/* One batch entry of x as s8. */
+bool nnacl_conv2d_dynamic_accepts_dsp(const void *params) {
+    const nnacl_conv2d_dynamic_params *p = params;
+    return p->groups == 1 && p->out_c >= 2;
+}
+
+/* One batch entry of x as s8; before it, for the DSP extension, what conv2d of s8 needs there. */
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_dynamic_params *p = params;
-    (void)kernel;
-    return (size_t)p->in_h * (size_t)p->in_w * (size_t)p->in_c;
+    const nnacl_conv2d_params shape = nnacl_dynamic_shape(p);
+    return (size_t)p->in_h * (size_t)p->in_w * (size_t)p->in_c +
+           (kernel->isa == NNACL_ISA_DSP ? nnacl_conv2d_dsp_workspace(&shape) : 0);
+}
+
+static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv2d_dynamic_params *p = params;
+    const nnacl_conv2d_params shape = nnacl_dynamic_shape(p);
+    if (kernel->isa != NNACL_ISA_DSP || (index != 1 && index != 3)) {
+        return 0;
+    }
+    return index == 3 ? NNACL_PACKED_ELSEWHERE
+                      : nnacl_gemm_packed_size(p->out_c, nnacl_conv2d_runs(&shape)) - sizeof(int32_t);
+}
+
+static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                      void *packed) {
+    const nnacl_conv2d_dynamic_params *p = params;
+    const nnacl_conv2d_params shape = nnacl_dynamic_shape(p);
+    const int32_t depth = p->kernel_h * p->kernel_w * p->in_c;
+    char *to = packed;
+    (void)kernel, (void)index;
+    for (int32_t pair = 0; pair < nnacl_gemm_pairs(p->out_c); pair++) {
+        const int32_t a = pair * 2 + 1 < p->out_c ? pair * 2 : p->out_c - 2;
+        const int8_t *w = (const int8_t *)in[1] + (ptrdiff_t)a * depth;
+        to = nnacl_put_s32(nnacl_put_s32(to, 0), 0);
+        to = nnacl_gemm_pack_pair(w, depth, nnacl_conv2d_runs(&shape), to);
+        for (int32_t i = 0; i < 2; i++) {
+            nnacl_dynamic_channel channel = {((const float *)in[3])[a + i], 0};
+            for (int32_t j = 0; j < depth; j++) {
+                channel.sum += *w++;
+            }
+            memcpy(to, &channel, sizeof channel);
+            to += sizeof channel;
+        }
+    }
 }
 
 static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
@@ -74,6 +116,8 @@ const nnacl_op nnacl_conv2d_dynamic_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = conv_resize,
     .workspace = conv_workspace,
+    .packed_size = conv_packed_size,
+    .pack = conv_pack,
     .parts = conv_parts,
     .macs = conv_macs,
 };

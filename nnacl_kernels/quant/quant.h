@@ -91,6 +91,9 @@ typedef struct nnacl_dense_dynamic_params {
     int32_t has_bias;
 } nnacl_dense_dynamic_params;
 
+/* For the kernel of conv2d_dynamic for the DSP extension: one group, several output channels. */
+bool nnacl_conv2d_dynamic_accepts_dsp(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights of conv2d_dynamic as common/gemm_s8_dsp.h reads them, in pairs of channels. What stands there in place of the
+ * requantization of each channel: the scale of its weights, and their sum for a zero point that is known at run time
+ * only. */
+#ifndef NNACL_DYNAMIC_PACK_H
+#define NNACL_DYNAMIC_PACK_H
+
+#include "conv/conv.h"
+#include "quant/quant.h"
+
+typedef struct nnacl_dynamic_channel {
+    float scale;
+    int32_t sum;
+} nnacl_dynamic_channel;
+
+/* What the windows depend on; x_zero is that of the run. */
+static inline nnacl_conv2d_params nnacl_dynamic_shape(const nnacl_conv2d_dynamic_params *p) {
+    const nnacl_conv2d_params shape = {
+        .stride_h = p->stride_h,
+        .stride_w = p->stride_w,
+        .pad_top = p->pad_top,
+        .pad_left = p->pad_left,
+        .dilation_h = p->dilation_h,
+        .dilation_w = p->dilation_w,
+        .batch = 1,
+        .in_h = p->in_h,
+        .in_w = p->in_w,
+        .in_c = p->in_c,
+        .out_h = p->out_h,
+        .out_w = p->out_w,
+        .out_c = p->out_c,
+        .kernel_h = p->kernel_h,
+        .kernel_w = p->kernel_w,
+    };
+    return shape;
+}
+
+#endif
