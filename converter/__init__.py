@@ -57,6 +57,8 @@ def convert(
         graph = import_model(source, inputs=inputs, constants=constants, progress=progress)
         for part in all_graphs(graph):
             part.contract = contract or part.contract
+            for value in part.values():
+                value.origins = () if value.is_constant else (value.name,)
         return optimize(graph, observer=observe, progress=progress)
 
 

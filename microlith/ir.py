@@ -94,6 +94,8 @@ class Value:
         self.quant = quant
         self.decoded_from: Quant | None = None
         """For a constant of real numbers that a model stores as integers: the quantization of these."""
+        self.origins: tuple[str, ...] = ()
+        """The tensors of the original model that it stands for, up to the order of axes and to rounding."""
         self.producer: Node | None = None
         self.uses: list[tuple[Node, int]] = []
         """(node, index of its input) for each use by a node; being a graph output is not in this list."""
@@ -117,6 +119,24 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<Value {self.name} {self.type}>"
+
+
+KEEPS_NUMBERS = frozenset({"transpose", "reshape", "squeeze", "unsqueeze", "quantize", "dequantize", "requantize"})
+"""Ops whose result stands for the same real numbers as input 0."""
+
+
+def _inherit_origins(old: Value, new: Value) -> None:
+    """``new`` takes the place of ``old``, and of what ``old`` is but another form of."""
+    node = old.producer
+    changed = node is not None and node.op not in KEEPS_NUMBERS and new in node.inputs
+    origins = [] if changed else list(new.origins)  # an op that was fused into what makes ``new`` changed its numbers
+    while old is not new and not new.is_constant:
+        origins.extend(old.origins)
+        node = old.producer
+        if node is None or node.op not in KEEPS_NUMBERS or not node.inputs or node.inputs[0] is None:
+            break
+        old = node.inputs[0]
+    new.origins = tuple(dict.fromkeys(origins))
 
 
 class Node:
@@ -282,8 +302,10 @@ class Graph:
     def replace(self, old: Value, new: Value) -> None:
         """Every use of ``old``, graph outputs included, becomes a use of ``new``.
 
-        A graph output keeps its public name: ``new`` takes it over when a node produces ``new``.
+        A graph output keeps its public name: ``new`` takes it over when a node produces ``new``. The origins of
+        ``old`` become origins of ``new``.
         """
+        _inherit_origins(old, new)
         for node, index in list(old.uses):
             node.set_input(index, new)
         for index, value in enumerate(self.outputs):
@@ -300,6 +322,8 @@ class Graph:
         for value in node.outputs:
             if value.uses or any(output is value for output in self.results):
                 raise ValueError(f"{node} is still in use")
+        if node.op in KEEPS_NUMBERS and node.inputs and node.inputs[0] is not None:
+            _inherit_origins(node.output, node.inputs[0])
         for index in range(len(node.inputs)):
             node.set_input(index, None)
         self.nodes.remove(node)

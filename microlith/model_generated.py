@@ -387,9 +387,29 @@ class Tensor:
             return bool(self._tab.Get(flatbuffers.number_types.BoolFlags, o + self._tab.Pos))
         return False
 
+    # Tensor
+    def Origins(self, j: int):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(18))
+        if o != 0:
+            a = self._tab.Vector(o)
+            return self._tab.String(a + flatbuffers.number_types.UOffsetTFlags.py_type(j * 4))
+        return ""
+
+    # Tensor
+    def OriginsLength(self) -> int:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(18))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Tensor
+    def OriginsIsNone(self) -> bool:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(18))
+        return o == 0
+
 
 def TensorStart(builder: flatbuffers.Builder):
-    builder.StartObject(7)
+    builder.StartObject(8)
 
 
 def TensorAddName(builder: flatbuffers.Builder, name: int):
@@ -428,6 +448,14 @@ def TensorAddVariable(builder: flatbuffers.Builder, variable: bool):
     builder.PrependBoolSlot(6, variable, 0)
 
 
+def TensorAddOrigins(builder: flatbuffers.Builder, origins: int):
+    builder.PrependUOffsetTRelativeSlot(7, flatbuffers.number_types.UOffsetTFlags.py_type(origins), 0)
+
+
+def TensorStartOriginsVector(builder, numElems: int) -> int:
+    return builder.StartVector(4, numElems, 4)
+
+
 def TensorEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
@@ -447,6 +475,7 @@ class TensorT:
         buffer=-1,
         quant=None,
         variable=False,
+        origins=None,
     ):
         self.name = name  # type: Optional[str]
         self.dtype = dtype  # type: int
@@ -455,6 +484,7 @@ class TensorT:
         self.buffer = buffer  # type: int
         self.quant = quant  # type: Optional[QuantT]
         self.variable = variable  # type: bool
+        self.origins = origins  # type: Optional[List[Optional[str]]]
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -494,6 +524,10 @@ class TensorT:
         if tensor.Quant() is not None:
             self.quant = QuantT.InitFromObj(tensor.Quant())
         self.variable = tensor.Variable()
+        if not tensor.OriginsIsNone():
+            self.origins = []
+            for i in range(tensor.OriginsLength()):
+                self.origins.append(tensor.Origins(i))
 
     # TensorT
     def Pack(self, builder):
@@ -517,6 +551,14 @@ class TensorT:
             symbols = builder.EndVector()
         if self.quant is not None:
             quant = self.quant.Pack(builder)
+        if self.origins is not None:
+            originslist = []
+            for i in range(len(self.origins)):
+                originslist.append(builder.CreateString(self.origins[i]))
+            TensorStartOriginsVector(builder, len(self.origins))
+            for i in reversed(range(len(self.origins))):
+                builder.PrependUOffsetTRelative(originslist[i])
+            origins = builder.EndVector()
         TensorStart(builder)
         if self.name is not None:
             TensorAddName(builder, name)
@@ -529,6 +571,8 @@ class TensorT:
         if self.quant is not None:
             TensorAddQuant(builder, quant)
         TensorAddVariable(builder, self.variable)
+        if self.origins is not None:
+            TensorAddOrigins(builder, origins)
         return TensorEnd(builder)
 
 

@@ -149,6 +149,7 @@ class _Writer:
             buffer=self._buffer(value.data if state is None else state.initial),
             quant=quant,
             variable=state is not None,
+            origins=list(value.origins) if value.origins not in ((), (value.name,)) else None,
         )
 
     def _buffer(self, data: np.ndarray | None) -> int:
@@ -276,7 +277,9 @@ class _Reader:
             zero_point = np.asarray(_list(tensor.quant.zeroPoint), np.int64)
             _require(scale.size == zero_point.size >= 1, f"quantization of tensor '{name}'")
             quant = Quant(scale, zero_point, None if tensor.quant.axis < 0 else tensor.quant.axis)
-        return Value(name, type, quant=quant, data=self._data(tensor.buffer, type, name))
+        value = Value(name, type, quant=quant, data=self._data(tensor.buffer, type, name))
+        value.origins = tuple(_text(origin) for origin in tensor.origins or [name])
+        return value
 
     def _data(self, buffer: int, type: TensorType, name: str) -> np.ndarray | None:
         if buffer < 0:

@@ -15,6 +15,7 @@ from . import (
     bench_command,
     check_command,
     codegen_command,
+    compare_command,
     convert_command,
     inspect_command,
     ops_command,
@@ -40,6 +41,7 @@ for _module in (
     codegen_command,
     check_command,
     verify_command,
+    compare_command,
     ops_command,
 ):
     app.command(_module.NAME, epilog=f"Example: [bold]{_module.EXAMPLE}[/bold]")(_module.command)
