@@ -91,9 +91,7 @@ class OnnxRuntimeEngine(Engine):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.intra_op_num_threads, options.log_severity_level = 1, 3
         try:
-            return onnxruntime.InferenceSession(
-                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-            )
+            return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime has no public base class of its errors
             raise ModelFormatError(f"ONNX Runtime refuses it: {_first_line(error)}", where=self.label) from error
 
