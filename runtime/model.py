@@ -292,8 +292,10 @@ class Model:
     def run(self, inputs: Inputs = None, /, *more: Any) -> dict[str, np.ndarray]:
         """Runs the model once; outputs by name.
 
-        Inputs are given by name (``{name: array}``), as a list, or as arguments in the order of ``inputs``. Sizes that
-        are known at run time only follow the arrays. Raises InputError for a wrong name, shape or element type.
+        Inputs are given by name (``{name: array}``), as a list, or as arguments in the order of ``inputs``; arrays,
+        tensors of other libraries in the memory of the CPU (DLPack), lists or numbers. Sizes that are known at run time
+        only follow the arrays. Other threads go on while it runs. Raises InputError for a wrong name, shape or element
+        type.
         """
         with self._lock:
             self._set_inputs(self._ordered(inputs, more))
@@ -515,10 +517,15 @@ class Model:
                 check(status, self._message, where=self._file.where)
 
     def _array(self, spec: TensorSpec, value: Any) -> np.ndarray:
-        """A contiguous array of the type that an input wants; lists and numbers are converted when nothing is lost."""
+        """A contiguous array of the type that an input wants; lists and numbers are converted when nothing is lost.
+
+        Tensors of other libraries come through DLPack, without a copy.
+        """
         try:
+            if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
+                value = np.from_dlpack(value)
             array = np.asarray(value)
-        except ValueError as error:  # lists of different lengths
+        except (ValueError, BufferError, RuntimeError, TypeError) as error:  # lists of different lengths, a device
             raise InputError(f"input '{spec.name}' is no array: {error}", where=self._file.where) from error
         if array.dtype != spec.dtype and not isinstance(value, np.ndarray) and array.dtype.kind in "biuf":
             with np.errstate(all="ignore"):  # what does not fit is refused below

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,6 +61,53 @@ def test_layouts_of_arrays(cases: dict[str, Case]) -> None:
     read_only.flags.writeable = False
     for given in (np.asfortranarray(x), strided[:, ::2], read_only, {"x": x.tolist()}):
         check(case, model.run(given))
+
+
+class Tensor:
+    """A tensor of another library: nothing but the DLPack protocol."""
+
+    def __init__(self, array: np.ndarray, device: tuple[int, int] = (1, 0)) -> None:
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.device != (1, 0):
+            raise BufferError("the tensor lies on another device")
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+def test_tensors_of_other_libraries(cases: dict[str, Case]) -> None:
+    case = cases["mlp"]
+    model = microlith.load(case.path)
+    (x,) = case.inputs.values()
+    result = model.run(Tensor(x))["scores"]
+    np.testing.assert_allclose(result, case.expected["scores"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(model.run({"x": Tensor(np.asfortranarray(x))})["scores"], result)
+    np.testing.assert_array_equal(np.from_dlpack(result), result)
+    for tensor, words in (
+        (Tensor(x.astype(np.float64)), "float64, the model wants float32"),
+        (Tensor(x, (2, 0)), "lies on another device"),
+    ):
+        with pytest.raises(InputError, match=words):
+            model.run(tensor)
+
+
+def test_runs_beside_an_event_loop(cases: dict[str, Case]) -> None:
+    """Runs in threads do not hold up coroutines, and each clone runs for itself."""
+    case = cases["cnn"]
+    (x,) = case.inputs.values()
+    first = microlith.load(case.path)
+
+    async def serve() -> list[dict[str, np.ndarray]]:
+        models = [first, first.clone(), first.clone()]
+        return await asyncio.gather(*(asyncio.to_thread(model.run, x) for model in models))
+
+    results = asyncio.run(serve())
+    for name, expected in results[0].items():
+        for other in results[1:]:
+            np.testing.assert_array_equal(other[name], expected)
 
 
 def test_specs(cases: dict[str, Case]) -> None:

@@ -11,6 +11,7 @@ from lith_models import Case
 from native_build import ROOT, build, execute, require_tools
 
 CLIENT = Path(__file__).parent / "c_client.c"
+CPP_CLIENT = Path(__file__).parent / "cpp_client.cpp"
 
 
 def test_lith_run(case: Case, tmp_path: Path) -> None:
@@ -92,14 +93,18 @@ def test_installed_library(cases: dict[str, Case], tmp_path: Path) -> None:
     execute(["cmake", "--install", build("release"), "--prefix", prefix])
     project.mkdir()
     (project / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.16)\nproject(client C)\nfind_package(microlith 0.1 REQUIRED)\n"
+        "cmake_minimum_required(VERSION 3.16)\nproject(client C CXX)\nset(CMAKE_CXX_STANDARD 17)\n"
+        "find_package(microlith 0.1 REQUIRED)\n"
         f'foreach(kind microlith microlith_static)\nadd_executable(client_${{kind}} "{CLIENT}")\n'
-        "target_link_libraries(client_${kind} microlith::${kind})\nendforeach()\n"
+        f'add_executable(cpp_client_${{kind}} "{CPP_CLIENT}")\n'
+        "target_link_libraries(client_${kind} microlith::${kind})\n"
+        "target_link_libraries(cpp_client_${kind} microlith::${kind})\nendforeach()\n"
     )
     execute(["cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={prefix}"])
     execute(["cmake", "--build", project / "build"])
     for kind in ("microlith", "microlith_static"):
         check_client(project / "build" / f"client_{kind}", cases["mlp"])
+        check_client(project / "build" / f"cpp_client_{kind}", cases["mlp"])
     execute([prefix / "bin" / "lith_run", cases["mlp"].path])
 
 
@@ -119,11 +124,11 @@ def test_header_is_c_and_cpp(compiler: str, tmp_path: Path) -> None:
     require_tools(compiler)
     source = tmp_path / ("use.cpp" if "++" in compiler else "use.c")
     source.write_text(
-        '#include "microlith.h"\n'
+        f'#include "microlith.{"hpp" if "++" in compiler else "h"}"\n'
         "lith_model_options model_options = LITH_MODEL_OPTIONS_INIT;\n"
         "lith_session_options session_options = LITH_SESSION_OPTIONS_INIT;\n"
     )
     standard = "-std=c++17" if "++" in compiler else "-std=c11"
-    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     include = f"-I{ROOT / 'runtime' / 'include'}"
     execute([compiler, standard, *warnings, include, "-c", source, "-o", tmp_path / "use.o"])
