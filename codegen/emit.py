@@ -34,7 +34,7 @@ _MATH = re.compile(r"\b(?:sqrt|floor|ceil|rint|nearbyint|round|trunc|fmod|remain
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def template_environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(str(resources.files("microlith.templates"))),
         undefined=jinja2.StrictUndefined,
@@ -106,7 +106,7 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str) -> dict[str
         },
         "workspace": _workspace,
     }
-    environment = _environment()
+    environment = template_environment()
     texts = {path: environment.get_template(template).render(context) for path, template in files.items()}
     texts.update({f"kernels/{path}": text for path, text in kernels.items()})
     texts = {path: _licensed(path, text) for path, text in texts.items()}

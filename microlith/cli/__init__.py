@@ -17,6 +17,7 @@ from . import (
     codegen_command,
     compare_command,
     convert_command,
+    crop_command,
     inspect_command,
     ops_command,
     run_command,
@@ -42,6 +43,7 @@ for _module in (
     check_command,
     verify_command,
     compare_command,
+    crop_command,
     ops_command,
 ):
     app.command(_module.NAME, epilog=f"Example: [bold]{_module.EXAMPLE}[/bold]")(_module.command)

@@ -57,14 +57,16 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_wheel_holds_what_codegen_copies_and_no_more(wheel: Path) -> None:
+def test_wheel_holds_what_codegen_and_crop_copy_and_no_more(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "microlith/nnacl_kernels/libmicrolith.so" in names
     assert "microlith/nnacl_kernels/conv/conv2d_s8_c.c" in names
     assert "microlith/runtime/include/microlith.h" in names
     assert any(name.startswith("microlith/templates/") and name.endswith(".j2") for name in names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"microlith"}
-    assert not [name for name in names if name.startswith("microlith/runtime/src/") or "tests" in name.split("/")]
+    assert {"microlith/runtime/src/bind.c", "microlith/runtime/CMakeLists.txt", "microlith/py.typed"} <= set(names)
+    assert "microlith/nnacl_kernels/CMakeLists.txt" in names
+    assert not [name for name in names if "tests" in name.split("/")]
     assert wheel.name.endswith(".whl") and "-py3-none-" in wheel.name
 
 
