@@ -39,6 +39,7 @@ test)
     need gcc-riscv64-unknown-elf program riscv64-unknown-elf-gcc
     need picolibc-riscv64-unknown-elf library riscv64-unknown-elf-gcc picolibc.specs
     need qemu-system-misc program qemu-system-riscv32
+    need default-jdk-headless program javac
     need libxml2-utils program xmllint
     ;;
 esac

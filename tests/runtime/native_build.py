@@ -19,6 +19,7 @@ STRICT = ("-g", "-O1", "-fno-sanitize-recover=all", "-Wall", "-Wextra", "-Wpedan
 _OPTIONS = {
     "sanitized": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMICROLITH_SANITIZE=address,undefined"),
     "threads": ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DMICROLITH_SANITIZE=thread"),
+    "java": ("-DCMAKE_BUILD_TYPE=Release", "-DMICROLITH_BUILD_JAVA=ON", "-DMICROLITH_BUILD_TOOLS=OFF"),
     "release": ("-DCMAKE_BUILD_TYPE=Release", "-DMICROLITH_WERROR=ON"),
 }
 
@@ -50,7 +51,7 @@ def execute(command: Sequence[str | Path], *, timeout: float = 600, code: int = 
 
 
 def build(kind: str) -> Path:
-    """The build folder of libmicrolith and the tools: ``sanitized``, ``threads`` (its sanitizer) or ``release``."""
+    """The build folder of libmicrolith and the tools: a key of ``_OPTIONS`` (``threads``: with its sanitizer)."""
     require_tools("cmake", "cc")
     folder = BUILD / kind
     with _locked():
