@@ -2,6 +2,7 @@
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "quant/quant.h"
+#include "quant/requantize_table.h"
 
 static bool is_narrow(int32_t dtype) {
     return dtype == NNACL_S8 || dtype == NNACL_U8 || dtype == NNACL_S16;
@@ -194,6 +195,11 @@ static int32_t requantize_parts(const void *params, const nnacl_kernel *kernel) 
     return p->count > 0 ? p->count : 1;
 }
 
+static size_t requantize_workspace(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return nnacl_requantize_by_table(params) ? 256 : 0;
+}
+
 const nnacl_op nnacl_requantize_op = {
     .name = "requantize",
     .params_name = "nnacl_requantize_params",
@@ -201,5 +207,6 @@ const nnacl_op nnacl_requantize_op = {
     .params_size = sizeof(nnacl_requantize_params),
     .alias = NNACL_ALIAS_IN_PLACE,
     .resize = requantize_resize,
+    .workspace = requantize_workspace,
     .parts = requantize_parts,
 };
