@@ -96,7 +96,7 @@ def generate(
     title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
     _check_shapes(graph, sizes or {}, title)
     try:
-        program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment)
+        program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)

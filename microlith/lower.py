@@ -107,10 +107,13 @@ def lower(
     sizes: Mapping[str, int] | None = None,
     alignment: int = 16,
     runnable: bool = False,
+    overlap: bool = False,
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
-    ``sizes`` gives the sizes of symbols. With ``runnable`` only kernels that this build can run are taken. Raises
+    ``sizes`` gives the sizes of symbols. With ``runnable`` only kernels that this build can run are taken. With
+    ``overlap`` results may be written over inputs that nothing else needs, as far as the kernels allow when each is run
+    as one part; generated code does so, the runtime with its threads does not. Raises
     UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on data, and
     ShapeError when shapes do not fit or are not known.
     """
@@ -140,8 +143,9 @@ def lower(
                 tuple(index_of[value] for value in item.node.outputs),
                 catalogue.ops()[item.node.op].alias,
                 workspace,
+                _leads(item, kernel) if overlap else None,
             )
-            for item, workspace in zip(bound, workspaces, strict=True)
+            for item, kernel, workspace in zip(bound, chosen, workspaces, strict=True)
         ]
         + [catalogue.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
         [index_of[value] for value in graph.inputs],
@@ -167,6 +171,10 @@ def lower(
         alignment=alignment,
         states=tuple(ProgramState(index_of[state.input], state.start()) for state in graph.states),
     )
+
+
+def _leads(item: BoundNode, kernel: catalogue.Kernel) -> tuple[catalogue.Lead, ...]:
+    return tuple(catalogue.lead(kernel, item.params, index) for index in range(len(item.node.inputs)))
 
 
 def _memory(value: Value, constants: Mapping[Value, np.ndarray], kept: set[Value]) -> int:

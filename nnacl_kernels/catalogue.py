@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent
 
 ANY_DTYPE = 255
 ALIAS_NONE, ALIAS_IN_PLACE, ALIAS_VIEW = 0, 1, 2
+LEAD_NONE, LEAD_FROM, LEAD_AT = 0, 1, 2
 PACKED_ELSEWHERE = 2 ** (8 * struct.calcsize("P")) - 1
 MEMORY_ARENA, MEMORY_CONSTANT, MEMORY_VARIABLE = 0, 1, 2
 
@@ -88,6 +89,15 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Lead:
+    """How the memory of an input may overlap that of the first output (``nnacl_lead``): bytes, and one of the LEAD_
+    values."""
+
+    bytes: int = 0
+    kind: int = LEAD_NONE
+
+
+@dataclass(frozen=True)
 class PlanTensor:
     """A tensor as the memory planner sees it: bytes, and one of the MEMORY_ values."""
 
@@ -103,6 +113,8 @@ class PlanNode:
     outputs: tuple[int, ...]
     alias: int = ALIAS_NONE
     workspace: int = 0
+    leads: tuple[Lead, ...] | None = None
+    """For each input how it may overlap the first output; None: not at all, but for ``alias``."""
 
 
 @dataclass(frozen=True)
@@ -443,6 +455,16 @@ def parts(kernel: Kernel, params: bytes) -> int:
     return 1 if function == ffi.NULL else int(function(_blob(params), kernel.pointer))
 
 
+def lead(kernel: Kernel, params: bytes, index: int) -> Lead:
+    """How input ``index`` may overlap the first output when one part does all the work."""
+    ffi, _ = _library()
+    function = ops()[kernel.op].pointer.lead
+    if function == ffi.NULL:
+        return Lead()
+    result = function(_blob(params), kernel.pointer, index)
+    return Lead(result.bytes, result.kind)
+
+
 def macs(op: str, params: bytes) -> int:
     """Multiply-accumulates of one run."""
     ffi, _ = _library()
@@ -541,6 +563,10 @@ def plan_memory(
         row.inputs, row.outputs = lists
         row.n_inputs, row.n_outputs = len(node.inputs), len(node.outputs)
         row.alias, row.workspace = node.alias, node.workspace
+        if node.leads is not None:
+            leads = ffi.new("nnacl_lead[]", [(lead.bytes, lead.kind) for lead in node.leads] or 1)
+            row.leads = leads
+            keep.append(leads)
     c_graph_inputs, c_graph_outputs = ffi.new("int32_t[]", list(inputs)), ffi.new("int32_t[]", list(outputs))
     request = ffi.new(
         "nnacl_memory_request *",

@@ -28,6 +28,20 @@ extern const char nnacl_needs_data[];
 /* From packed_size(): the kernel does not read this constant, because pack() puts what it says into another input. */
 #define NNACL_PACKED_ELSEWHERE SIZE_MAX
 
+/* How the memory of an input may overlap that of the first output, when the work is done as one part.
+ *
+ * A kernel that goes forward through both has read everything that it still needs before its writes get there, as long
+ * as the input begins far enough behind the output. The input may begin `bytes` bytes behind the beginning of the
+ * output (less than 0: before it), or further: NNACL_LEAD_FROM; or there and nowhere else: NNACL_LEAD_AT. */
+#define NNACL_LEAD_NONE 0 /* they must be apart */
+#define NNACL_LEAD_FROM 1
+#define NNACL_LEAD_AT 2
+
+typedef struct nnacl_lead {
+    int64_t bytes;
+    int32_t kind; /* NNACL_LEAD_* */
+} nnacl_lead;
+
 typedef struct nnacl_kernel nnacl_kernel;
 
 /* The plan half of an op: portable, answers for any target. Functions that may be NULL say so. */
@@ -60,6 +74,9 @@ typedef struct nnacl_op {
 
     /* The most parts that the work can be split into. NULL: 1. */
     int32_t (*parts)(const void *params, const nnacl_kernel *kernel);
+
+    /* How input `index` may overlap the first output. NULL: NNACL_LEAD_NONE for every input. */
+    nnacl_lead (*lead)(const void *params, const nnacl_kernel *kernel, int32_t index);
 
     /* Multiply-accumulates of one run (0 for an op that only moves or compares). NULL: 0. */
     int64_t (*macs)(const void *params);

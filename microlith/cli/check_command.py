@@ -62,7 +62,7 @@ def command(
     budgets = {"ram": parse_size("--ram", ram), "flash": parse_size("--flash", flash)}
     try:
         graph = open_graph(model, shapes, constants)
-        program = lower(graph, row.isa, alignment=row.alignment)
+        program = lower(graph, row.isa, alignment=row.alignment, overlap=True)
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)
         raise typer.Exit(1) from None

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "conv/conv.h"
 
+#include "common/lead.h"
 #include "common/panels.h"
 #include "common/panels_pair.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
+#include "conv/conv_runs.h"
+#include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
 
 /* The shapes, once out_c, kernel_h and kernel_w are known. */
@@ -283,6 +286,48 @@ static int64_t conv_macs(const void *params) {
     return (int64_t)p->batch * p->out_h * p->out_w * p->out_c * p->kernel_h * p->kernel_w * (p->in_c / p->groups);
 }
 
+static nnacl_lead conv_window_lead(const nnacl_conv2d_params *p, size_t in_size, size_t out_size, int32_t ahead) {
+    const nnacl_lead_window window = {
+        .batch = p->batch,
+        .in_h = p->in_h,
+        .in_w = p->in_w,
+        .out_h = p->out_h,
+        .out_w = p->out_w,
+        .stride_h = p->stride_h,
+        .stride_w = p->stride_w,
+        .pad_top = p->pad_top,
+        .pad_left = p->pad_left,
+        .in_bytes = (int64_t)in_size * p->in_c,
+        .out_bytes = (int64_t)out_size * p->out_c,
+        .ahead = ahead,
+    };
+    return nnacl_window_lead(&window);
+}
+
+static nnacl_lead conv2d_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv2d_params *p = params;
+    const size_t size = nnacl_dtype_size(kernel->dtype);
+    if (index != 0) {
+        return nnacl_lead_none();
+    }
+    switch (kernel->isa) {
+    case NNACL_ISA_C:
+        return conv_window_lead(p, size, size, 1);
+    case NNACL_ISA_DSP: /* copies windows */
+        return conv_window_lead(p, size, size, 0);
+    case NNACL_ISA_MVE: /* copies those whose runs it joins, else computes two at a time where they are */
+        return conv_window_lead(p, size, size,
+                                nnacl_conv2d_chunked_runs(p).count != nnacl_conv2d_runs(p).count ? 0 : 2);
+    default:
+        return nnacl_lead_none();
+    }
+}
+
+static nnacl_lead conv2d_integer_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    return index == 0 ? conv_window_lead(params, nnacl_dtype_size(kernel->dtype), sizeof(int32_t), 1)
+                      : nnacl_lead_none();
+}
+
 const nnacl_op nnacl_conv2d_op = {
     .name = "conv2d",
     .params_name = "nnacl_conv2d_params",
@@ -295,6 +340,7 @@ const nnacl_op nnacl_conv2d_op = {
     .pack = conv2d_pack,
     .parts = conv2d_parts,
     .macs = conv_macs,
+    .lead = conv2d_lead,
 };
 
 const nnacl_op nnacl_conv2d_integer_op = {
@@ -306,7 +352,37 @@ const nnacl_op nnacl_conv2d_integer_op = {
     .resize = conv2d_integer_resize,
     .parts = conv_parts,
     .macs = conv_macs,
+    .lead = conv2d_integer_lead,
 };
+
+/* The kernels for 3 x 3 taps go over the whole image for some channels after the other. In the same place, what they
+ * write lies on the inputs of the same channels: right if those are in the ring already, or not wanted. */
+static nnacl_lead sweep_lead(const nnacl_conv2d_params *p) {
+    const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
+    if (p->batch != 1 || p->out_c != p->in_c || axes.ring.out > NNACL_LEAD_ROWS ||
+        (axes.swapped && p->out_w != p->in_w)) {
+        return nnacl_lead_none();
+    }
+    for (int32_t row = 0; row < axes.ring.out; row++) {
+        const int64_t in_ring = (int64_t)row * axes.ring.stride - axes.ring.pad + NNACL_RING_ROWS;
+        const int64_t read = in_ring > 0 ? in_ring : 0;
+        const bool is_read = axes.swapped ? row < read : ((int64_t)row + 1) * p->out_w <= read * p->in_w;
+        if (!is_read && read < axes.ring.in) {
+            return nnacl_lead_none();
+        }
+    }
+    return nnacl_lead_at_start();
+}
+
+static nnacl_lead depthwise_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv2d_params *p = params;
+    const size_t size = nnacl_dtype_size(kernel->dtype);
+    const bool small = kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE;
+    if (index != 0 || (!small && kernel->isa != NNACL_ISA_C)) {
+        return nnacl_lead_none();
+    }
+    return small && nnacl_depthwise_axes_of(p).possible ? sweep_lead(p) : conv_window_lead(p, size, size, 1);
+}
 
 const nnacl_op nnacl_depthwise_conv2d_op = {
     .name = "depthwise_conv2d",
@@ -320,4 +396,5 @@ const nnacl_op nnacl_depthwise_conv2d_op = {
     .pack = depthwise_pack,
     .parts = conv_parts,
     .macs = conv_macs,
+    .lead = depthwise_lead,
 };

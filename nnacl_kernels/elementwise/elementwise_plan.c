@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the elementwise ops. */
+#include "common/lead.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "elementwise/elementwise.h"
@@ -207,7 +208,25 @@ static int32_t where_parts(const void *params, const nnacl_kernel *kernel) {
     return broadcast_parts(p->rank, p->dims);
 }
 
-#define OP(op, struct_name, sharing)                                                                                   \
+/* The sharing of an op in place says where else its operands may lie: all kernels go forward. */
+static nnacl_lead flat_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    (void)params;
+    (void)kernel;
+    return index == 0 ? nnacl_lead_from(0) : nnacl_lead_none();
+}
+
+static bool is_flat(int32_t rank, const int32_t *strides) {
+    return rank == 1 && strides[0] == 1;
+}
+
+static nnacl_lead binary_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_binary_params *p = params;
+    (void)kernel;
+    const bool flat = index < 2 && is_flat(p->rank, index == 0 ? p->a_strides : p->b_strides);
+    return flat ? nnacl_lead_from(0) : nnacl_lead_none();
+}
+
+#define OP(op, struct_name, sharing, where_from)                                                                       \
     const nnacl_op nnacl_##op##_op = {                                                                                 \
         .name = #op,                                                                                                   \
         .params_name = "nnacl_" #struct_name "_params",                                                                \
@@ -216,6 +235,7 @@ static int32_t where_parts(const void *params, const nnacl_kernel *kernel) {
         .alias = sharing,                                                                                              \
         .resize = op##_resize,                                                                                         \
         .parts = struct_name##_parts,                                                                                  \
+        .lead = where_from,                                                                                            \
     };
 
 #define RESIZE(op, function, ...)                                                                                      \
@@ -226,19 +246,19 @@ static int32_t where_parts(const void *params, const nnacl_kernel *kernel) {
 
 #define UNARY(op, types)                                                                                               \
     RESIZE(op, resize_unary, types)                                                                                    \
-    OP(op, unary, NNACL_ALIAS_IN_PLACE)
+    OP(op, unary, NNACL_ALIAS_IN_PLACE, flat_lead)
 
 #define BINARY(op, types, scaled)                                                                                      \
     RESIZE(op, resize_binary, types, scaled)                                                                           \
-    OP(op, binary, NNACL_ALIAS_IN_PLACE)
+    OP(op, binary, NNACL_ALIAS_IN_PLACE, binary_lead)
 
 #define COMPARE(op, types)                                                                                             \
     RESIZE(op, resize_compare, types)                                                                                  \
-    OP(op, compare, NNACL_ALIAS_NONE)
+    OP(op, compare, NNACL_ALIAS_NONE, NULL)
 
 #define BITWISE(op)                                                                                                    \
     RESIZE(op, resize_bitwise, ALL_INTEGERS)                                                                           \
-    OP(op, compare, NNACL_ALIAS_IN_PLACE)
+    OP(op, compare, NNACL_ALIAS_IN_PLACE, NULL)
 
 UNARY(relu, FLOATS)
 UNARY(leaky_relu, FLOATS)
@@ -283,8 +303,8 @@ UNARY(softsign, F32)
 UNARY(mish, F32)
 UNARY(swish, F32)
 UNARY(logical_not, B8)
-OP(lut, lut, NNACL_ALIAS_IN_PLACE)
-OP(sigmoid_table, sigmoid_table, NNACL_ALIAS_IN_PLACE)
+OP(lut, lut, NNACL_ALIAS_IN_PLACE, flat_lead)
+OP(sigmoid_table, sigmoid_table, NNACL_ALIAS_IN_PLACE, flat_lead)
 
 BINARY(add, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
 BINARY(sub, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
@@ -299,9 +319,9 @@ BINARY(fmod, FLOATS | WIDE_INTEGERS, false)
 BINARY(prelu, FLOATS | S8 | S16, true)
 
 RESIZE(is_nan, resize_classify, FLOATS)
-OP(is_nan, unary, NNACL_ALIAS_NONE)
+OP(is_nan, unary, NNACL_ALIAS_NONE, NULL)
 RESIZE(is_inf, resize_classify, FLOATS)
-OP(is_inf, unary, NNACL_ALIAS_NONE)
+OP(is_inf, unary, NNACL_ALIAS_NONE, NULL)
 
 COMPARE(equal, FLOATS | S8 | U8 | B8 | WIDE_INTEGERS)
 COMPARE(not_equal, FLOATS | S8 | U8 | B8 | WIDE_INTEGERS)
@@ -318,4 +338,4 @@ BITWISE(bitwise_xor)
 BITWISE(bit_shift_left)
 BITWISE(bit_shift_right)
 UNARY(bitwise_not, ALL_INTEGERS)
-OP(where, where, NNACL_ALIAS_NONE)
+OP(where, where, NNACL_ALIAS_NONE, NULL)

@@ -6,7 +6,10 @@
 /* Above this many blocks the plan is made once, largest first; below it orders are tried. */
 #define SEARCH_LIMIT 4096
 /* The local search does about this many comparisons of two blocks. */
-#define SEARCH_EFFORT 10000000
+#define SEARCH_EFFORT INT64_C(10000000)
+/* At most so many orders are tried. */
+#define MOST_TRIES 1000
+#define MOST_TRIES_OVERLAPPED 4000
 
 static size_t add_saturate(size_t a, size_t b) {
     return a > SIZE_MAX - b ? SIZE_MAX : a + b;
@@ -20,64 +23,173 @@ static bool live_together(const nnacl_block *a, const nnacl_block *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The step at which the most bytes live, and how many. Every maximum is reached where some block begins. */
-static size_t find_peak(const nnacl_block *blocks, int32_t count, size_t alignment, int32_t *peak_step) {
+/* What the functions below share. */
+typedef struct packing {
+    nnacl_block *blocks;
+    int32_t count;
+    const nnacl_overlap *overlaps;
+    int32_t n_overlaps;
+    int64_t alignment;
+    int32_t *order;  /* in which the blocks are placed */
+    int32_t *sorted; /* blocks that are placed, by offset */
+    int32_t *first;  /* of each block: its first entry in `entries`, -1: none */
+    int32_t *mark;   /* of each block: its overlap with the block at hand, -1: none */
+    int32_t *next;   /* entries 2 i and 2 i + 1 belong to the blocks of overlap i; the next entry of the same block */
+} packing;
+
+static int64_t up(const packing *p, int64_t bytes) {
+    return (bytes + (p->alignment - 1)) & ~(p->alignment - 1);
+}
+
+/* Bytes that the two blocks of an overlap can have in common. */
+static size_t saving(const packing *p, const nnacl_overlap *overlap) {
+    const size_t in = align_up(p->blocks[overlap->in].size, (size_t)p->alignment);
+    const size_t out = align_up(p->blocks[overlap->out].size, (size_t)p->alignment);
+    const size_t most = in < out ? in : out;
+    const int64_t behind = overlap->lead > 0 ? up(p, overlap->lead) : 0; /* the least that the input begins later */
+    if ((uint64_t)behind >= out) {
+        return 0;
+    }
+    const size_t common = out - (size_t)behind;
+    return common < most ? common : most;
+}
+
+/* The step at which the most bytes live, and how many, less what overlaps may spare. Every maximum is reached where
+ * some block begins. */
+static size_t find_peak(const packing *p, int32_t *peak_step) {
+    const nnacl_block *blocks = p->blocks;
     size_t peak = 0;
     *peak_step = 0;
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < p->count; i++) {
+        const int32_t step = blocks[i].first;
         size_t sum = 0;
-        for (int32_t j = 0; j < count; j++) {
-            if (blocks[j].first <= blocks[i].first && blocks[i].first <= blocks[j].last) {
-                sum = add_saturate(sum, align_up(blocks[j].size, alignment));
+        for (int32_t j = 0; j < p->count; j++) {
+            if (blocks[j].first > step || step > blocks[j].last) {
+                continue;
             }
+            size_t size = align_up(blocks[j].size, (size_t)p->alignment), spared = 0;
+            for (int32_t entry = blocks[j].first == step ? p->first[j] : -1; entry >= 0; entry = p->next[entry]) {
+                spared = entry % 2 ? add_saturate(spared, saving(p, &p->overlaps[entry / 2])) : spared;
+            }
+            sum = add_saturate(sum, spared < size ? size - spared : 0);
         }
         if (sum > peak) {
             peak = sum;
-            *peak_step = blocks[i].first;
+            *peak_step = step;
         }
     }
     return peak;
 }
 
-/* Places the blocks in the given order, each into the smallest gap that holds it (or the lowest, with `lowest`) among
- * the blocks placed before that live at the same time. `sorted` is scratch: the placed blocks by offset. Returns the
- * size of the arena, or SIZE_MAX as soon as it would reach `limit`. */
-static size_t place(nnacl_block *blocks, const int32_t *order, int32_t count, size_t alignment, bool lowest,
-                    size_t limit, int32_t *sorted) {
-    size_t arena = 0;
-    for (int32_t i = 0; i < count; i++) {
-        nnacl_block *block = &blocks[order[i]];
-        const size_t size = align_up(block->size, alignment);
-        size_t end = 0, best_gap = SIZE_MAX, best_offset = SIZE_MAX;
-        for (int32_t j = 0; j < i; j++) {
-            const nnacl_block *other = &blocks[sorted[j]];
-            if (!live_together(block, other)) {
+/* Offsets between `low` and `high`, both excluded, are taken. */
+typedef struct taken {
+    int64_t low, high;
+} taken;
+
+/* Where block `b` cannot lie because of block `a`; *same gets the offset at which it can nevertheless, or -1. */
+static taken taken_by(const packing *p, int32_t a, int32_t b, int64_t *same) {
+    const nnacl_block *other = &p->blocks[a];
+    const int64_t begin = (int64_t)other->offset;
+    taken t = {begin - up(p, (int64_t)p->blocks[b].size), begin + up(p, (int64_t)other->size)};
+    *same = -1;
+    if (p->mark[a] < 0) {
+        return t;
+    }
+    const nnacl_overlap *overlap = &p->overlaps[p->mark[a]];
+    if (overlap->kind == NNACL_LEAD_AT) {
+        *same = begin + (overlap->in == b ? overlap->lead : -overlap->lead);
+        *same = *same % p->alignment == 0 ? *same : -1;
+    } else if (overlap->in == b) {
+        const int64_t high = begin + up(p, overlap->lead);
+        t.high = high < t.high ? high : t.high;
+    } else {
+        const int64_t low = begin - up(p, overlap->lead);
+        t.low = low > t.low ? low : t.low;
+    }
+    return t;
+}
+
+static bool is_free(const packing *p, int32_t b, int32_t placed, int64_t offset) {
+    for (int32_t j = 0; j < placed; j++) {
+        const int32_t a = p->sorted[j];
+        int64_t same;
+        if (live_together(&p->blocks[a], &p->blocks[b])) {
+            const taken t = taken_by(p, a, b, &same);
+            if (t.low < offset && offset < t.high && offset != same) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The offset of block `b`: the smallest gap that holds it (or the lowest, with `lowest`) among the `placed` blocks. */
+static int64_t find_offset(const packing *p, int32_t b, int32_t placed, bool lowest) {
+    int64_t end = 0, best_gap = INT64_MAX, best = -1, same;
+    bool settled = p->first[b] < 0; /* without overlaps the taken ranges come by rising lower ends */
+    for (int32_t j = 0; settled && j < placed; j++) {
+        const int32_t a = p->sorted[j];
+        if (!live_together(&p->blocks[a], &p->blocks[b])) {
+            continue;
+        }
+        const taken t = taken_by(p, a, b, &same);
+        if (t.low >= end && t.low - end < best_gap) {
+            best_gap = t.low - end;
+            best = end;
+            if (lowest) {
+                return best;
+            }
+        }
+        end = t.high > end ? t.high : end;
+    }
+    if (settled) {
+        return best >= 0 ? best : end;
+    }
+    /* With overlaps: 0, the ends of taken ranges and the offsets that overlaps name are tried one by one; the gap is
+     * what is left behind. */
+    for (int32_t j = -1; j < placed; j++) {
+        int64_t tried[2] = {0, -1};
+        if (j >= 0) {
+            const int32_t a = p->sorted[j];
+            if (!live_together(&p->blocks[a], &p->blocks[b])) {
                 continue;
             }
-            if (other->offset > end) {
-                const size_t gap = other->offset - end;
-                if (gap >= size && gap < best_gap) {
-                    best_gap = gap;
-                    best_offset = end;
-                    if (lowest) {
-                        break;
-                    }
-                }
-            }
-            const size_t other_end = add_saturate(other->offset, align_up(other->size, alignment));
-            end = other_end > end ? other_end : end;
+            tried[0] = taken_by(p, a, b, &tried[1]).high;
         }
-        block->offset = best_offset != SIZE_MAX ? best_offset : end;
-        const size_t block_end = add_saturate(block->offset, size);
-        arena = block_end > arena ? block_end : arena;
+        for (int32_t k = 0; k < 2; k++) {
+            if (tried[k] >= 0 && (best < 0 || tried[k] < best) && is_free(p, b, placed, tried[k])) {
+                best = tried[k];
+            }
+        }
+    }
+    return best;
+}
+
+/* Places the blocks in their order. Returns the size of the arena, or SIZE_MAX as soon as it would reach `limit`. */
+static size_t place(const packing *p, bool lowest, size_t limit) {
+    size_t arena = 0;
+    for (int32_t i = 0; i < p->count; i++) {
+        const int32_t b = p->order[i];
+        nnacl_block *block = &p->blocks[b];
+        for (int32_t entry = p->first[b]; entry >= 0; entry = p->next[entry]) {
+            const nnacl_overlap *overlap = &p->overlaps[entry / 2];
+            p->mark[entry % 2 ? overlap->in : overlap->out] = entry / 2;
+        }
+        block->offset = (size_t)find_offset(p, b, i, lowest);
+        for (int32_t entry = p->first[b]; entry >= 0; entry = p->next[entry]) {
+            const nnacl_overlap *overlap = &p->overlaps[entry / 2];
+            p->mark[entry % 2 ? overlap->in : overlap->out] = -1;
+        }
+        const size_t end = add_saturate(block->offset, align_up(block->size, (size_t)p->alignment));
+        arena = end > arena ? end : arena;
         if (arena >= limit) {
             return SIZE_MAX;
         }
         int32_t j = i;
-        for (; j > 0 && blocks[sorted[j - 1]].offset > block->offset; j--) {
-            sorted[j] = sorted[j - 1];
+        for (; j > 0 && p->blocks[p->sorted[j - 1]].offset > block->offset; j--) {
+            p->sorted[j] = p->sorted[j - 1];
         }
-        sorted[j] = order[i];
+        p->sorted[j] = b;
     }
     return arena;
 }
@@ -146,40 +258,79 @@ static void move(int32_t *order, int32_t from, int32_t to) {
     order[to] = moving;
 }
 
-/* Improves an order while the arena is above its lower bound: the block that reaches the top is placed earlier. */
-static void search(nnacl_block *blocks, int32_t *order, int32_t count, size_t alignment, bool lowest, size_t arena,
-                   size_t bound, int32_t *sorted) {
-    const int32_t tries = count > 0 ? (int32_t)(SEARCH_EFFORT / ((int64_t)count * count)) : 0;
+static uint32_t draw(uint32_t *random, int32_t count) {
+    *random = *random * 1664525u + 1013904223u;
+    return (*random >> 8) % (uint32_t)count;
+}
+
+/* Where in the order the block is that reaches the top. */
+static int32_t find_top(const packing *p, size_t arena) {
+    for (int32_t i = 0; i < p->count; i++) {
+        const nnacl_block *block = &p->blocks[p->order[i]];
+        if (add_saturate(block->offset, align_up(block->size, (size_t)p->alignment)) == arena) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Improves an order while the arena is above its lower bound: the block that reaches the top is placed earlier, or, where
+ * overlaps make the one depend on the other, any block is placed at another time. Returns the size of the arena. */
+static size_t search(const packing *p, bool lowest, size_t arena, size_t bound) {
+    const int64_t work = (int64_t)p->count * p->count;
+    const int64_t limit = p->n_overlaps > 0 ? MOST_TRIES_OVERLAPPED : MOST_TRIES;
+    const int64_t effort = SEARCH_EFFORT * (limit / MOST_TRIES) / (work > 0 ? work : 1);
+    const int64_t tries = effort < limit ? effort : limit;
     uint32_t random = 1;
-    for (int32_t attempt = 0; attempt < tries && attempt < 1000 && arena > bound; attempt++) {
-        place(blocks, order, count, alignment, lowest, SIZE_MAX, sorted);
-        int32_t top = 0;
-        for (int32_t i = 0; i < count; i++) {
-            const nnacl_block *block = &blocks[order[i]];
-            if (add_saturate(block->offset, align_up(block->size, alignment)) == arena) {
-                top = i;
-                break;
-            }
+    for (int64_t attempt = 0; attempt < tries && arena > bound; attempt++) {
+        place(p, lowest, SIZE_MAX);
+        const int32_t top = find_top(p, arena);
+        const bool any = p->n_overlaps > 0 && (top == 0 || draw(&random, 2) == 0);
+        if (top == 0 && !any) {
+            break;
         }
-        if (top == 0) {
-            return;
-        }
-        random = random * 1664525u + 1013904223u;
-        const int32_t target = (int32_t)((random >> 8) % (uint32_t)top);
-        move(order, top, target);
-        const size_t size = place(blocks, order, count, alignment, lowest, add_saturate(arena, 1), sorted);
+        const int32_t from = any ? (int32_t)draw(&random, p->count) : top;
+        const int32_t to = (int32_t)draw(&random, any ? p->count : top);
+        move(p->order, from, to);
+        const size_t size = place(p, lowest, add_saturate(arena, 1));
         if (size <= arena) {
             arena = size;
         } else {
-            move(order, target, top);
+            move(p->order, to, from);
         }
     }
+    return arena;
 }
 
-size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, int32_t *order, size_t *lower_bound) {
-    int32_t *sorted = order + count;
+size_t nnacl_arena_scratch(int32_t count, int32_t n_overlaps) {
+    return (4 * (size_t)count + 2 * (size_t)n_overlaps) * sizeof(int32_t);
+}
+
+size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, const nnacl_overlap *overlaps, int32_t n_overlaps,
+                        size_t alignment, void *scratch, size_t *lower_bound) {
+    int32_t *entries = scratch;
+    const packing p = {
+        .blocks = blocks,
+        .count = count,
+        .overlaps = overlaps,
+        .n_overlaps = n_overlaps,
+        .alignment = (int64_t)alignment,
+        .order = entries,
+        .sorted = entries + count,
+        .first = entries + 2 * (ptrdiff_t)count,
+        .mark = entries + 3 * (ptrdiff_t)count,
+        .next = entries + 4 * (ptrdiff_t)count,
+    };
+    for (int32_t i = 0; i < count; i++) {
+        p.first[i] = p.mark[i] = -1;
+    }
+    for (int32_t entry = 0; entry < 2 * n_overlaps; entry++) {
+        const int32_t block = entry % 2 ? overlaps[entry / 2].out : overlaps[entry / 2].in;
+        p.next[entry] = p.first[block];
+        p.first[block] = entry;
+    }
     int32_t peak_step;
-    const size_t bound = find_peak(blocks, count, alignment, &peak_step);
+    const size_t bound = find_peak(&p, &peak_step);
     *lower_bound = bound;
 
     int32_t best_kind = BY_SIZE;
@@ -187,9 +338,9 @@ size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, in
     if (count <= SEARCH_LIMIT) {
         size_t best = SIZE_MAX;
         for (int32_t kind = 0; kind < ORDER_COUNT && best > bound; kind++) {
-            sort(blocks, order, count, kind, peak_step);
+            sort(blocks, p.order, count, kind, peak_step);
             for (int32_t lowest = 0; lowest < 2 && best > bound; lowest++) {
-                const size_t size = place(blocks, order, count, alignment, lowest != 0, best, sorted);
+                const size_t size = place(&p, lowest != 0, best);
                 if (size < best) {
                     best = size;
                     best_kind = kind;
@@ -197,159 +348,10 @@ size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, in
                 }
             }
         }
-        sort(blocks, order, count, best_kind, peak_step);
-        search(blocks, order, count, alignment, best_lowest, best, bound, sorted);
+        sort(blocks, p.order, count, best_kind, peak_step);
+        search(&p, best_lowest, best, bound);
     } else {
-        sort(blocks, order, count, BY_SIZE, peak_step);
+        sort(blocks, p.order, count, BY_SIZE, peak_step);
     }
-    return place(blocks, order, count, alignment, best_lowest, SIZE_MAX, sorted);
-}
-
-/* The scratch memory of nnacl_memory_plan(), in the order in which it lies there. */
-typedef struct plan_scratch {
-    nnacl_block *blocks; /* one for each tensor and one for each workspace at most */
-    int32_t *order;      /* two for each block */
-    int32_t *first;      /* lifetime of each tensor; first is -1 for one that nothing touches */
-    int32_t *last;
-} plan_scratch;
-
-size_t nnacl_memory_plan_scratch(int32_t n_tensors, int32_t n_nodes) {
-    const size_t tensors = (size_t)n_tensors, blocks = tensors + (size_t)n_nodes;
-    return blocks * (sizeof(nnacl_block) + 2 * sizeof(int32_t)) + tensors * 2 * sizeof(int32_t);
-}
-
-static plan_scratch divide(void *scratch, int32_t n_tensors, int32_t n_nodes) {
-    const size_t blocks = (size_t)n_tensors + (size_t)n_nodes;
-    plan_scratch parts;
-    parts.blocks = scratch;
-    parts.order = (int32_t *)(void *)(parts.blocks + blocks);
-    parts.first = parts.order + 2 * blocks;
-    parts.last = parts.first + n_tensors;
-    return parts;
-}
-
-static void touch(const plan_scratch *s, int32_t tensor, int32_t step) {
-    if (tensor >= 0) {
-        s->first[tensor] = s->first[tensor] < 0 || step < s->first[tensor] ? step : s->first[tensor];
-        s->last[tensor] = step > s->last[tensor] ? step : s->last[tensor];
-    }
-}
-
-/* First and last step at which the content of each tensor is needed. */
-static void find_lifetimes(const nnacl_memory_request *r, const plan_scratch *s) {
-    const int32_t end = r->n_nodes; /* after the last node, so that it does not write into another output in place */
-    for (int32_t i = 0; i < r->n_tensors; i++) {
-        s->first[i] = s->last[i] = -1;
-    }
-    for (int32_t i = 0; i < r->n_inputs; i++) {
-        touch(s, r->inputs[i], 0);
-    }
-    for (int32_t step = 0; step < r->n_nodes; step++) {
-        const nnacl_plan_node *node = &r->nodes[step];
-        for (int32_t i = 0; i < node->n_inputs; i++) {
-            touch(s, node->inputs[i], step);
-        }
-        for (int32_t i = 0; i < node->n_outputs; i++) {
-            touch(s, node->outputs[i], step);
-        }
-    }
-    for (int32_t i = 0; i < r->n_outputs; i++) {
-        touch(s, r->outputs[i], end);
-    }
-    for (int32_t i = 0; i < r->n_tensors; i++) {
-        if (r->tensors[i].memory == NNACL_MEMORY_VARIABLE) {
-            s->first[i] = 0;
-            s->last[i] = end;
-        }
-    }
-}
-
-/* The block that the first output of a node can share, or -1. */
-static int32_t shared_block(const nnacl_memory_request *r, const plan_scratch *s, int32_t step) {
-    const nnacl_plan_node *node = &r->nodes[step];
-    if (node->alias == NNACL_ALIAS_NONE || node->n_inputs < 1 || node->n_outputs < 1 || node->inputs[0] < 0) {
-        return -1;
-    }
-    const nnacl_plan_tensor *x = &r->tensors[node->inputs[0]], *y = &r->tensors[node->outputs[0]];
-    if (x->block < 0 || x->memory != NNACL_MEMORY_ARENA || y->memory != NNACL_MEMORY_ARENA || x->size != y->size) {
-        return -1;
-    }
-    if (node->alias == NNACL_ALIAS_VIEW) {
-        return x->block;
-    }
-    if (s->blocks[x->block].last > step) {
-        return -1;
-    }
-    for (int32_t i = 1; i < node->n_inputs; i++) {
-        const int32_t other = node->inputs[i];
-        if (other >= 0 && other != node->inputs[0] && r->tensors[other].block == x->block) {
-            return -1;
-        }
-    }
-    return x->block;
-}
-
-/* Gives tensor `index` a block: `block`, or a new one when that is -1. Returns the number of blocks. */
-static int32_t assign(const nnacl_memory_request *r, const plan_scratch *s, int32_t index, int32_t block,
-                      int32_t count) {
-    nnacl_plan_tensor *tensor = &r->tensors[index];
-    if (tensor->block >= 0 || tensor->memory == NNACL_MEMORY_CONSTANT || s->first[index] < 0) {
-        return count;
-    }
-    if (block < 0) {
-        block = count++;
-        s->blocks[block] = (nnacl_block){tensor->size, s->first[index], s->last[index], 0};
-    } else {
-        nnacl_block *shared = &s->blocks[block];
-        shared->first = s->first[index] < shared->first ? s->first[index] : shared->first;
-        shared->last = s->last[index] > shared->last ? s->last[index] : shared->last;
-    }
-    tensor->block = block;
-    return count;
-}
-
-void nnacl_memory_plan(nnacl_memory_request *request, void *scratch) {
-    const nnacl_memory_request *r = request;
-    const plan_scratch s = divide(scratch, r->n_tensors, r->n_nodes);
-    find_lifetimes(r, &s);
-
-    int32_t count = 0;
-    for (int32_t i = 0; i < r->n_tensors; i++) {
-        r->tensors[i].block = -1;
-        r->tensors[i].offset = 0;
-    }
-    for (int32_t i = 0; i < r->n_inputs; i++) {
-        count = assign(r, &s, r->inputs[i], -1, count);
-    }
-    for (int32_t step = 0; step < r->n_nodes; step++) {
-        const nnacl_plan_node *node = &r->nodes[step];
-        for (int32_t i = 0; i < node->n_inputs; i++) {
-            if (node->inputs[i] >= 0) {
-                count = assign(r, &s, node->inputs[i], -1, count);
-            }
-        }
-        for (int32_t i = 0; i < node->n_outputs; i++) {
-            count = assign(r, &s, node->outputs[i], i == 0 ? shared_block(r, &s, step) : -1, count);
-        }
-    }
-    for (int32_t i = 0; i < r->n_tensors; i++) { /* graph outputs and variables that are in no node */
-        count = assign(r, &s, i, -1, count);
-    }
-    const int32_t tensor_blocks = count;
-    for (int32_t step = 0; step < r->n_nodes; step++) {
-        if (r->nodes[step].workspace > 0) {
-            s.blocks[count++] = (nnacl_block){r->nodes[step].workspace, step, step, 0};
-        }
-    }
-
-    request->arena_size = nnacl_arena_plan(s.blocks, count, r->alignment, s.order, &request->lower_bound);
-    for (int32_t i = 0; i < r->n_tensors; i++) {
-        if (r->tensors[i].block >= 0) {
-            r->tensors[i].offset = s.blocks[r->tensors[i].block].offset;
-        }
-    }
-    count = tensor_blocks;
-    for (int32_t step = 0; step < r->n_nodes; step++) {
-        r->nodes[step].workspace_offset = r->nodes[step].workspace > 0 ? s.blocks[count++].offset : 0;
-    }
+    return place(&p, best_lowest, SIZE_MAX);
 }

@@ -7,7 +7,7 @@
 #ifndef NNACL_ARENA_H
 #define NNACL_ARENA_H
 
-#include "nnacl_base.h"
+#include "nnacl_kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,12 +21,24 @@ typedef struct nnacl_block {
     size_t offset;
 } nnacl_block;
 
-/* Sets the offsets (multiples of `alignment`, a power of two) so that no two blocks that live at the same step
- * overlap. Returns the size of the arena; *lower_bound gets the largest sum of sizes that live at one step, below
- * which no plan can go. Both count each size rounded up to the alignment. SIZE_MAX: more than can be addressed.
- * `order` is scratch for 2 * count entries. Several orders of placement are tried and the best is kept; the same
- * blocks give the same plan on every machine. */
-size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, size_t alignment, int32_t *order, size_t *lower_bound);
+/* Two blocks that live together at one step only, the last of `in` and the first of `out`, may overlap: see nnacl_lead.
+ */
+typedef struct nnacl_overlap {
+    int64_t lead; /* bytes */
+    int32_t in, out;
+    int32_t kind; /* NNACL_LEAD_FROM or NNACL_LEAD_AT */
+} nnacl_overlap;
+
+/* Bytes of scratch that nnacl_arena_plan() needs. */
+size_t nnacl_arena_scratch(int32_t count, int32_t n_overlaps);
+
+/* Sets the offsets (multiples of `alignment`, a power of two) so that no two blocks that live at the same step overlap
+ * but as `overlaps` allow. Returns the size of the arena; *lower_bound gets the largest sum of sizes that live at one
+ * step, less what overlaps can spare there, below which no plan can go. Both count each size rounded up to the
+ * alignment. The sum of all sizes must be less than 2^62. Several orders of placement are tried and the best is kept;
+ * the same blocks give the same plan on every machine. `scratch` is aligned for int32_t. */
+size_t nnacl_arena_plan(nnacl_block *blocks, int32_t count, const nnacl_overlap *overlaps, int32_t n_overlaps,
+                        size_t alignment, void *scratch, size_t *lower_bound);
 
 #define NNACL_MEMORY_ARENA 0    /* planned: an activation, a graph input or output */
 #define NNACL_MEMORY_CONSTANT 1 /* lives in the model; not planned */
@@ -48,6 +60,7 @@ typedef struct nnacl_plan_node {
     int32_t alias;           /* NNACL_ALIAS_* of the op */
     size_t workspace;        /* bytes */
     size_t workspace_offset; /* result */
+    const nnacl_lead *leads; /* one for each input; NULL: the first output overlaps no input, but for `alias` */
 } nnacl_plan_node;
 
 typedef struct nnacl_memory_request {
@@ -72,7 +85,9 @@ size_t nnacl_memory_plan_scratch(int32_t n_tensors, int32_t n_nodes);
  *
  * The first output of a view shares the block of its first input, unless that is a constant or a variable. So does the
  * first output of an in-place op when both have the same size and nothing in that block is needed any more: neither by
- * a later node, nor as a graph output, nor as another input of the same node under another shape. */
+ * a later node, nor as a graph output, nor as another input of the same node under another shape.
+ *
+ * Where a node has `leads`, its first output may overlap what it is the last to need, if it is run as one part. */
 void nnacl_memory_plan(nnacl_memory_request *request, void *scratch);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/lead.h"
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "pool/pool.h"
@@ -66,6 +67,26 @@ static int32_t pool_parts(const void *params, const nnacl_kernel *kernel) {
     return p->batch > 0 ? p->batch * p->out_h : 1;
 }
 
+static nnacl_lead pool_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_pool2d_params *p = params;
+    const int64_t size = (int64_t)nnacl_dtype_size(kernel->dtype) * p->channels;
+    const nnacl_lead_window window = {
+        .batch = p->batch,
+        .in_h = p->in_h,
+        .in_w = p->in_w,
+        .out_h = p->out_h,
+        .out_w = p->out_w,
+        .stride_h = p->stride_h,
+        .stride_w = p->stride_w,
+        .pad_top = p->pad_top,
+        .pad_left = p->pad_left,
+        .in_bytes = size,
+        .out_bytes = size,
+        .ahead = 1,
+    };
+    return index == 0 ? nnacl_window_lead(&window) : nnacl_lead_none();
+}
+
 const nnacl_op nnacl_max_pool2d_op = {
     .name = "max_pool2d",
     .params_name = "nnacl_pool2d_params",
@@ -74,6 +95,7 @@ const nnacl_op nnacl_max_pool2d_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = max_pool_resize,
     .parts = pool_parts,
+    .lead = pool_lead,
 };
 
 const nnacl_op nnacl_avg_pool2d_op = {
@@ -84,4 +106,5 @@ const nnacl_op nnacl_avg_pool2d_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = avg_pool_resize,
     .parts = pool_parts,
+    .lead = pool_lead,
 };

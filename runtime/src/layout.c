@@ -131,7 +131,8 @@ static bool draft_nodes(lith_draft *draft, lith_layout *layout, int32_t threads)
                                             node->n_outputs,
                                             node->op->alias,
                                             call->workspace_stride * (size_t)workers,
-                                            0};
+                                            0,
+                                            NULL};
     }
     return true;
 }

@@ -17,8 +17,9 @@
 /* How a row is run. */
 typedef struct run_style {
     int32_t parts;
-    bool at_end;   /* where the blocks lie between their guards */
-    bool in_place; /* the output lies on input 0 */
+    bool at_end;      /* where the blocks lie between their guards */
+    int32_t over;     /* an input that overlaps output 0, or -1 */
+    int64_t distance; /* at which it begins behind it; may be less than 0 */
     unsigned char junk;
     const char *name;
     unsigned seconds; /* at most; 0: SECONDS_PER_RUN */
@@ -28,20 +29,16 @@ typedef struct buffers {
     guarded params, pointers, workspace;
     guarded in[NNACL_MAX_INPUTS];
     guarded out[CHECK_MAX_OUTPUTS];
+    guarded shared;        /* what an input and output 0 lie in together */
+    unsigned char *before; /* its bytes at first */
+    unsigned char *y[CHECK_MAX_OUTPUTS];
 } buffers;
 
-/* The outputs of a case. Their results lie one behind the other in one block. */
-typedef struct outputs {
-    int32_t count;
-    nnacl_tensor at[CHECK_MAX_OUTPUTS];
-} outputs;
-
-static size_t tensor_bytes(const nnacl_tensor *tensor) {
+size_t tensor_bytes(const nnacl_tensor *tensor) {
     return (size_t)nnacl_element_count(tensor) * nnacl_dtype_size(tensor->dtype);
 }
 
-/* Where output `index` begins in a block of results; with the count of outputs: bytes of all. */
-static size_t output_offset(const outputs *out, int32_t index) {
+size_t output_offset(const outputs *out, int32_t index) {
     size_t offset = 0;
     for (int32_t i = 0; i < index; i++) {
         offset += (tensor_bytes(&out->at[i]) + 15) / 16 * 16;
@@ -53,8 +50,24 @@ bool run_possible(const nnacl_kernel *row) {
     return row->run != NULL && (row->isa & nnacl_isa_detect()) != 0;
 }
 
-/* Inputs as the row wants them: constants packed where it asks for it. Sealed, but for an input that is run in place.
- */
+/* The block in which an input and output 0 overlap. Returns where in it the input begins. */
+static unsigned char *share_block(buffers *b, const check_case *c, const outputs *out, const run_style *style) {
+    const size_t ahead = style->distance < 0 ? (size_t)-style->distance : 0;
+    const size_t behind = style->distance > 0 ? (size_t)style->distance : 0;
+    const size_t in = tensor_bytes(&c->in[style->over]), result = tensor_bytes(&out->at[0]);
+    const size_t size = behind + in > ahead + result ? behind + in : ahead + result;
+    b->shared = guarded_alloc(size, style->at_end);
+    memset(b->shared.data, style->junk, size);
+    memcpy(b->shared.data + behind, c->data[style->over], in);
+    b->before = malloc(size + 1);
+    if (b->before) {
+        memcpy(b->before, b->shared.data, size);
+    }
+    b->y[0] = b->shared.data + ahead;
+    return b->shared.data + behind;
+}
+
+/* Inputs as the row wants them: constants packed where it asks for it. Sealed, but for one that overlaps the output. */
 static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, const outputs *out,
                    const run_style *style) {
     const nnacl_op *op = c->op;
@@ -73,6 +86,10 @@ static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, con
         if (!c->data[i]) {
             continue;
         }
+        if (i == style->over) {
+            pointers[i] = share_block(b, c, out, style);
+            continue;
+        }
         const size_t packed = c->constant[i] && op->packed_size ? op->packed_size(b->params.data, row, i) : 0;
         if (packed == NNACL_PACKED_ELSEWHERE) {
             continue;
@@ -84,14 +101,13 @@ static void set_up(buffers *b, const check_case *c, const nnacl_kernel *row, con
         } else {
             memcpy(b->in[i].data, c->data[i], b->in[i].size);
         }
-        if (!(style->in_place && i == 0)) {
-            guarded_seal(&b->in[i]);
-        }
+        guarded_seal(&b->in[i]);
     }
     guarded_seal(&b->pointers);
-    for (int32_t i = style->in_place ? 1 : 0; i < out->count; i++) {
+    for (int32_t i = style->over >= 0 ? 1 : 0; i < out->count; i++) {
         b->out[i] = guarded_alloc(tensor_bytes(&out->at[i]), style->at_end);
         memset(b->out[i].data, style->junk, b->out[i].size);
+        b->y[i] = b->out[i].data;
     }
     const size_t size = op->workspace ? op->workspace(b->params.data, row) : 0;
     if (size > 0) {
@@ -103,6 +119,8 @@ static void tear_down(buffers *b, int32_t n_in) {
     guarded_free(&b->params);
     guarded_free(&b->pointers);
     guarded_free(&b->workspace);
+    guarded_free(&b->shared);
+    free(b->before);
     for (int32_t i = 0; i < CHECK_MAX_OUTPUTS; i++) {
         guarded_free(&b->out[i]);
     }
@@ -111,11 +129,11 @@ static void tear_down(buffers *b, int32_t n_in) {
     }
 }
 
-static void call(const nnacl_kernel *row, const buffers *b, bool in_place, int32_t part, int32_t parts) {
+static void call(const nnacl_kernel *row, const buffers *b, int32_t part, int32_t parts) {
     const nnacl_ctx ctx = {b->workspace.data, b->workspace.size, part, parts};
     void *y[CHECK_MAX_OUTPUTS];
     for (int32_t i = 0; i < CHECK_MAX_OUTPUTS; i++) {
-        y[i] = in_place && i == 0 ? b->in[0].data : b->out[i].data;
+        y[i] = b->y[i];
     }
     row->run(&ctx, b->params.data, (const void *const *)(const void *)b->pointers.data, y);
 }
@@ -134,8 +152,15 @@ static void run_parts(const void *argument) {
         if (job->buffers->workspace.data) {
             memset(job->buffers->workspace.data, style->junk ^ part, job->buffers->workspace.size);
         }
-        call(job->row, job->buffers, style->in_place, part, style->parts);
+        call(job->row, job->buffers, part, style->parts);
     }
+}
+
+/* In a block that is shared, only the output was written. */
+static bool spares_rest(const buffers *b, size_t out) {
+    const size_t begin = (size_t)(b->y[0] - b->shared.data), end = begin + out;
+    return b->before && memcmp(b->before, b->shared.data, begin) == 0 &&
+           memcmp(b->before + end, b->shared.data + end, b->shared.size - end) == 0;
 }
 
 /* NULL, or what went wrong; the result goes to `result`. */
@@ -149,11 +174,11 @@ static const char *execute(const check_case *c, const nnacl_kernel *row, const o
         tear_down(&b, c->n_in);
         return message;
     }
-    bool intact = !b.workspace.data || guarded_intact(&b.workspace);
+    bool intact = (!b.workspace.data || guarded_intact(&b.workspace)) &&
+                  (style->over < 0 || (guarded_intact(&b.shared) && spares_rest(&b, tensor_bytes(&out->at[0]))));
     for (int32_t i = 0; i < out->count; i++) {
-        const guarded *y = style->in_place && i == 0 ? &b.in[0] : &b.out[i];
-        intact = intact && guarded_intact(y);
-        memcpy((unsigned char *)result + output_offset(out, i), y->data, tensor_bytes(&out->at[i]));
+        intact = intact && (i == 0 && style->over >= 0 ? true : guarded_intact(&b.out[i]));
+        memcpy((unsigned char *)result + output_offset(out, i), b.y[i], tensor_bytes(&out->at[i]));
     }
     tear_down(&b, c->n_in);
     return intact ? NULL : "wrote outside of its output or workspace";
@@ -243,7 +268,7 @@ static void report_difference(const nnacl_kernel *row, const run_style *style, c
 
 /* Nanoseconds of one run: the best of several rounds. */
 static double measure(const check_case *c, const nnacl_kernel *row, const outputs *out) {
-    const run_style style = {.parts = 1};
+    const run_style style = {.parts = 1, .over = -1};
     buffers b;
     set_up(&b, c, row, out, &style);
     double best = INFINITY;
@@ -251,7 +276,7 @@ static double measure(const check_case *c, const nnacl_kernel *row, const output
     for (int32_t round = 0; round < 8; round++) {
         const double start = host_now();
         for (int32_t i = 0; i < repeats; i++) {
-            call(row, &b, false, 0, 1);
+            call(row, &b, 0, 1);
         }
         const double each = (host_now() - start) / repeats;
         best = each < best ? each : best;
@@ -307,8 +332,61 @@ static void plan_foreign(const check_case *c, const nnacl_kernel *row) {
     }
 }
 
-/* Runs a row in several styles against the expected output. `loose`: the case is spoilt; floats are not compared, and
- * it may take too long, as a file may ask for much work without being wrong. */
+/* Runs a row in one style against the expected output. `loose`: the case is spoilt; floats are not compared, and it may
+ * take too long, as a file may ask for much work without being wrong. */
+static bool try_style(const check_case *c, const nnacl_kernel *row, const nnacl_kernel *reference, const outputs *out,
+                      const void *expected, void *result, const char *where, bool loose, const run_style *style) {
+    const char *message = execute(c, row, out, style, result);
+    if (message && loose && message == host_never_ends) {
+        return true;
+    }
+    if (message) {
+        report(row, style, where, message);
+        return false;
+    }
+    for (int32_t o = 0; o < out->count; o++) {
+        const nnacl_tensor *tensor = &out->at[o];
+        const unsigned char *got = (const unsigned char *)result + output_offset(out, o);
+        const unsigned char *wanted = (const unsigned char *)expected + output_offset(out, o);
+        const bool skipped = loose && (tensor->dtype == NNACL_F32 || tensor->dtype == NNACL_F64);
+        const int64_t i = skipped ? -1 : first_difference(c, tensor, got, wanted, row == reference);
+        if (i >= 0) {
+            report_difference(row, style, where, tensor, got, wanted, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The nearest distance that the plan half allows between the output and an input that overlaps it, as the types must be
+ * aligned, or a greater one. Returns false when they must be apart. */
+static bool draw_overlap(check_case *dice, const nnacl_kernel *row, const outputs *out, int32_t input,
+                         run_style *style) {
+    const nnacl_op *op = dice->op;
+    const nnacl_tensor *x = &dice->in[input];
+    if (!op->lead || dice->constant[input] || !dice->data[input]) {
+        return false;
+    }
+    const nnacl_lead lead = op->lead(dice->params.bytes, row, input);
+    const int64_t result = (int64_t)tensor_bytes(&out->at[0]);
+    if (lead.kind == NNACL_LEAD_NONE) {
+        return false;
+    }
+    const size_t in_size = nnacl_dtype_size(x->dtype), out_size = nnacl_dtype_size(out->at[0].dtype);
+    const int64_t size = (int64_t)(in_size > out_size ? in_size : out_size);
+    const int64_t nearest = (lead.bytes + size - 1) & ~(size - 1); /* sizes are powers of two */
+    style->over = input;
+    style->distance = nearest;
+    style->name = "over an input";
+    if (lead.kind == NNACL_LEAD_FROM && nearest < result && check_chance(dice, 30)) {
+        const int64_t steps = (result - nearest) / size;
+        style->distance += size * check_int(dice, 0, steps < INT32_MAX ? (int32_t)steps : INT32_MAX);
+        style->name = "over an input that begins later";
+    }
+    return true;
+}
+
+/* Runs a row in several styles. */
 static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_kernel *reference, const outputs *out,
                     const void *expected, void *result, const char *where, bool loose) {
     const int32_t most = c->op->parts ? c->op->parts(c->params.bytes, row) : 1;
@@ -317,36 +395,27 @@ static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_ke
     const bool at_end = check_chance(&dice, 50);
     const unsigned seconds = loose ? 1 : 0;
     const run_style styles[] = {
-        {1, at_end, false, 0x5a, "whole", seconds},
-        {most < 2 ? 1 : check_int(&dice, 2, most < 7 ? most : 7), !at_end, false, 0xc3, "split", seconds},
-        {1, at_end, may_alias, 0x3c, "in place", seconds},
+        {1, at_end, -1, 0, 0x5a, "whole", seconds},
+        {most < 2 ? 1 : check_int(&dice, 2, most < 7 ? most : 7), !at_end, -1, 0, 0xc3, "split", seconds},
+        {1, at_end, 0, 0, 0x3c, "in place", seconds},
     };
     for (int32_t s = 0; s < (may_alias ? 3 : 2); s++) {
-        const char *message = execute(c, row, out, &styles[s], result);
-        if (message && loose && message == host_never_ends) {
-            return true;
-        }
-        if (message) {
-            report(row, &styles[s], where, message);
+        if (!try_style(c, row, reference, out, expected, result, where, loose, &styles[s])) {
             return false;
         }
-        for (int32_t o = 0; o < out->count; o++) {
-            const nnacl_tensor *tensor = &out->at[o];
-            const unsigned char *got = (const unsigned char *)result + output_offset(out, o);
-            const unsigned char *wanted = (const unsigned char *)expected + output_offset(out, o);
-            const bool skipped = loose && (tensor->dtype == NNACL_F32 || tensor->dtype == NNACL_F64);
-            const int64_t i = skipped ? -1 : first_difference(c, tensor, got, wanted, row == reference);
-            if (i >= 0) {
-                report_difference(row, &styles[s], where, tensor, got, wanted, i);
-                return false;
-            }
+    }
+    for (int32_t i = 0; i < c->n_in; i++) {
+        run_style style = {1, at_end, -1, 0, 0xa6, "", seconds};
+        if (draw_overlap(&dice, row, out, i, &style) &&
+            !try_style(c, row, reference, out, expected, result, where, loose, &style)) {
+            return false;
         }
     }
     return true;
 }
 
-static bool run_rows(const check_case *c, const run_options *options, row_result *results, const char *where,
-                     const outputs *out, bool spoilt) {
+bool run_rows(const check_case *c, const run_options *options, row_result *results, const char *where,
+              const outputs *out, bool spoilt) {
     const nnacl_kernel *reference = reference_row(c);
     if (!reference) {
         if (!spoilt) {
@@ -359,7 +428,7 @@ static bool run_rows(const check_case *c, const run_options *options, row_result
     }
     void *expected = malloc(output_offset(out, out->count) + 1);
     void *result = malloc(output_offset(out, out->count) + 1);
-    const run_style plain = {1, true, false, 0xff, "reference", spoilt ? 1 : 0};
+    const run_style plain = {1, true, -1, 0, 0xff, "reference", spoilt ? 1 : 0};
     const char *message = expected && result ? execute(c, reference, out, &plain, expected) : "no memory";
     if (message && !(spoilt && message == host_never_ends)) {
         report(reference, &plain, where, message);
@@ -406,126 +475,6 @@ bool run_case(const check_case *drawn, const run_options *options, row_result *r
         return false;
     }
     return run_rows(&c, options, results, where, &out, false);
-}
-
-/* --- spoilt cases ------------------------------------------------------------------------------------------------- */
-
-static int32_t spoilt_value(check_case *c, int32_t old) {
-    static const int32_t values[] = {0,   1,   -1,    2,         3,         4,          7,          8,
-                                     9,   16,  31,    32,        127,       128,        -128,       -129,
-                                     255, 256, 65535, 65536,     1 << 20,   1 << 30,    -2,         62,
-                                     63,  -62, -63,   INT32_MAX, INT32_MIN, 0x7f800000, 0x7fc00000, 46341};
-    const int32_t count = (int32_t)(sizeof values / sizeof values[0]);
-    switch (check_int(c, 0, 3)) {
-    case 0:
-        return (int32_t)((uint32_t)old + 1u);
-    case 1:
-        return (int32_t)((uint32_t)old - 1u);
-    case 2:
-        return (int32_t)check_bits(c);
-    default:
-        return values[check_int(c, 0, count - 1)];
-    }
-}
-
-/* Changes one thing. Inputs keep their old data; redraw() makes new data for changed types. */
-static void spoil(check_case *c) {
-    const int32_t words = (int32_t)(c->op->params_size / 4);
-    const int32_t i = check_int(c, 0, c->n_in - 1);
-    nnacl_tensor *tensor = &c->in[i];
-    switch (check_int(c, 0, 10)) {
-    case 0:
-    case 1: {
-        const int32_t last = tensor->rank > 0 && tensor->rank <= NNACL_MAX_RANK ? tensor->rank - 1 : 0;
-        const int32_t axis = check_int(c, 0, last);
-        tensor->dims[axis] = spoilt_value(c, tensor->dims[axis]);
-        break;
-    }
-    case 2:
-        tensor->rank = check_int(c, -1, NNACL_MAX_RANK + 1);
-        break;
-    case 3:
-        tensor->dtype = check_int(c, -1, 12);
-        break;
-    case 4:
-        c->n_in = check_int(c, 0, c->n_in);
-        break;
-    default: {
-        const int32_t word = check_int(c, 0, words - 1);
-        c->params.words[word] = spoilt_value(c, c->params.words[word]);
-        break;
-    }
-    }
-}
-
-/* Gives every input data of its own: that of the drawn case where they still fit, sometimes with a value changed, else
- * new ones. Returns false when an input is impossible or too large. */
-static bool redraw(check_case *c, const check_case *drawn) {
-    check_case fresh = *c;
-    fresh.n_in = 0;
-    size_t total = 0;
-    for (int32_t i = 0; i < c->n_in; i++) {
-        const nnacl_tensor *tensor = &c->in[i];
-        if (tensor->dtype == -1) {
-            check_absent(&fresh);
-            continue;
-        }
-        /* nnacl_check() sends impossible tensors back before it asks the op. */
-        const int64_t count = nnacl_element_count(tensor);
-        if (nnacl_dtype_size(tensor->dtype) == 0 || count < 0 || count > 1 << 20) {
-            break;
-        }
-        const size_t bytes = tensor_bytes(tensor);
-        total += bytes;
-        if (total > 1 << 20) {
-            break;
-        }
-        unsigned char *data = check_input(&fresh, tensor->dtype, tensor->rank, tensor->dims);
-        if (drawn->data[i] && tensor->dtype == drawn->in[i].dtype && bytes == tensor_bytes(&drawn->in[i])) {
-            memcpy(data, drawn->data[i], bytes);
-            if (bytes >= 4 && check_chance(&fresh, 20)) {
-                const int32_t value = spoilt_value(&fresh, 0);
-                memcpy(data + (size_t)check_int(&fresh, 0, (int32_t)(bytes / 4) - 1) * 4, &value, 4);
-            }
-        }
-        if (drawn->constant[i]) {
-            check_mark_constant(&fresh);
-        }
-    }
-    const bool complete = fresh.n_in == c->n_in;
-    *c = fresh;
-    return complete;
-}
-
-bool run_spoilt(check_case *drawn, const run_options *options, row_result *results, const char *where) {
-    check_case c = *drawn;
-    const int32_t changes = check_int(&c, 1, 3);
-    for (int32_t i = 0; i < changes; i++) {
-        if (c.n_in > 0) {
-            spoil(&c);
-        }
-    }
-    drawn->random = c.random;
-    bool fine = true;
-    if (redraw(&c, drawn)) {
-        outputs out;
-        memset(&out, 0, sizeof out);
-        out.count = c.n_out;
-        const char *message = c.op->resize(c.params.bytes, c.in, c.n_in, out.at, out.count);
-        if (!message) {
-            message = nnacl_check(c.op, c.params.bytes, c.in, c.n_in, out.at, out.count);
-            if (message) {
-                fprintf(stderr, "FAIL %s: nnacl_check refuses what resize made: %s\n     %s\n", c.op->name, message,
-                        where);
-                fine = false;
-            } else if (output_offset(&out, out.count) < 1 << 22 &&
-                       (!c.op->macs || c.op->macs(c.params.bytes) < 1 << 26)) {
-                fine = run_rows(&c, options, results, where, &out, true);
-            }
-        }
-    }
-    case_free(&c);
-    return fine;
 }
 
 void case_free(check_case *c) {

@@ -17,6 +17,21 @@ typedef struct row_result {
     uint64_t digest;    /* of its results, where it was the reference; the same on every machine */
 } row_result;
 
+/* The outputs of a case. Their results lie one behind the other in one block. */
+typedef struct outputs {
+    int32_t count;
+    nnacl_tensor at[CHECK_MAX_OUTPUTS];
+} outputs;
+
+size_t tensor_bytes(const nnacl_tensor *tensor);
+
+/* Where output `index` begins in a block of results; with the count of outputs: bytes of all. */
+size_t output_offset(const outputs *out, int32_t index);
+
+/* Runs a case with these outputs on every row. With `spoilt` floats are not compared. */
+bool run_rows(const check_case *c, const run_options *options, row_result *results, const char *where,
+              const outputs *out, bool spoilt);
+
 /* Runs the case on every row of its op and type, compares, and counts in results[row index]. `where` names the case in
  * messages. Returns false when something failed that belongs to no row: the plan half refused the case. */
 bool run_case(const check_case *c, const run_options *options, row_result *results, const char *where);

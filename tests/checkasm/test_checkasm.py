@@ -134,6 +134,24 @@ MUTATIONS = {
         replace("row < share.end; row++", "row < share.end; row += ctx->parts == 1 && rows == 3 ? 0 : 1"),
         "did not come to an end",
     ),
+    "a convolution whose input may begin too early": (
+        "conv2d",
+        "nnacl_kernels/conv/conv_plan.c",
+        replace("return conv_window_lead(p, size, size, 1);", "return conv_window_lead(p, size, size, 0);"),
+        "over an input",
+    ),
+    "a pool whose input may begin too early": (
+        "max_pool2d",
+        "nnacl_kernels/pool/pool_plan.c",
+        replace(".ahead = 1", ".ahead = 0"),
+        "over an input",
+    ),
+    "an operand that is read after it was written over": (
+        "mul",
+        "nnacl_kernels/elementwise/elementwise_plan.c",
+        replace("return rank == 1 && strides[0] == 1;", "return strides[rank - 1] == 1;"),
+        "over an input",
+    ),
     "a kernel without a check": (
         "where",
         "tests/checkasm/check_elementwise.c",

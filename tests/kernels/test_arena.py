@@ -12,15 +12,20 @@ from microlith.nnacl_kernels.catalogue import (
     ALIAS_IN_PLACE,
     ALIAS_NONE,
     ALIAS_VIEW,
+    LEAD_AT,
+    LEAD_FROM,
+    LEAD_NONE,
     MEMORY_ARENA,
     MEMORY_CONSTANT,
     MEMORY_VARIABLE,
+    Lead,
     MemoryPlan,
     PlanNode,
     PlanTensor,
 )
 
 SIZES = st.sampled_from([0, 1, 15, 16, 64, 64, 64, 100, 256])
+LEADS = st.builds(Lead, st.sampled_from([0, 0, 16, 17, 40, 64, -32]), st.sampled_from([LEAD_NONE, LEAD_FROM, LEAD_AT]))
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,21 @@ def cases(draw: st.DrawFn) -> PlanCase:
         if draw(st.integers(0, 4)) == 0:
             writes = (*writes, len(tensors))
             tensors.append(PlanTensor(draw(SIZES)))
-        nodes.append(PlanNode(tuple(reads), writes, alias, draw(st.sampled_from([0, 0, 32, 300]))))
+        leads = draw(st.none() | st.tuples(*(LEADS for _ in reads)))
+        nodes.append(PlanNode(tuple(reads), writes, alias, draw(st.sampled_from([0, 0, 32, 300])), leads))
     outputs = tuple(draw(st.lists(st.integers(0, len(tensors) - 1), max_size=3)))
     return PlanCase(tuple(tensors), tuple(nodes), inputs, outputs, draw(st.sampled_from([1, 16, 64])))
+
+
+def may_overlap(case: PlanCase, plan: MemoryPlan, node: PlanNode, position: int) -> bool:
+    """Whether an input lies over the first output as the node allows it."""
+    read = node.inputs[position]
+    assert node.leads is not None and read is not None
+    start, result = plan.offsets[read], plan.offsets[node.outputs[0]]
+    assert start is not None and result is not None
+    lead = node.leads[position]
+    allowed = {LEAD_NONE: False, LEAD_FROM: start - result >= lead.bytes, LEAD_AT: start - result == lead.bytes}
+    return allowed[lead.kind]
 
 
 def simulate(case: PlanCase, plan: MemoryPlan) -> None:
@@ -106,9 +123,11 @@ def simulate(case: PlanCase, plan: MemoryPlan) -> None:
             else:
                 content[index] = ("node", step, position)
                 write(start, case.tensors[index].size, content[index])
-        for index in reads:
-            if not (node.alias == ALIAS_IN_PLACE and plan.blocks[index] == plan.blocks[node.outputs[0]]):
-                assert_intact(index)
+        for position, read in enumerate(node.inputs):
+            if read is None or (node.alias == ALIAS_IN_PLACE and plan.blocks[read] == plan.blocks[node.outputs[0]]):
+                continue
+            if plan.offsets[read] is None or node.leads is None or not may_overlap(case, plan, node, position):
+                assert_intact(read)
         for index in node.outputs:
             assert_intact(index)
     for index, tensor in enumerate(case.tensors):
@@ -210,3 +229,39 @@ def test_an_unused_graph_input_has_memory() -> None:
 
 def test_memory_arena_is_the_default() -> None:
     assert PlanTensor(1).memory == MEMORY_ARENA
+
+
+def test_a_window_lets_its_output_run_into_its_input() -> None:
+    """Both of 1024 bytes, the input 64 bytes behind the output: 1088 bytes in all, which is the lower bound."""
+    tensors = (PlanTensor(16), PlanTensor(1024), PlanTensor(1024), PlanTensor(16))
+    lead = Lead(64, LEAD_FROM)
+    nodes = (PlanNode((0,), (1,)), PlanNode((1,), (2,), leads=(lead,)), PlanNode((2,), (3,)))
+    plan = PlanCase(tensors, nodes, (0,), (3,), 16).plan()
+    assert plan.arena_size == plan.lower_bound == 1088
+    assert plan.offsets[1] is not None and plan.offsets[2] is not None
+    assert plan.offsets[1] - plan.offsets[2] == 64
+
+
+def test_an_input_that_is_needed_later_is_not_overlapped() -> None:
+    tensors = tuple(PlanTensor(64) for _ in range(3))
+    free = Lead(0, LEAD_FROM)
+    nodes = (PlanNode((0,), (1,), leads=(free,)), PlanNode((0, 1), (2,), leads=(free, Lead())))
+    plan = PlanCase(tensors, nodes, (0,), (2,), 16).plan()
+    assert plan.arena_size == 128
+    assert plan.offsets[2] == plan.offsets[0] != plan.offsets[1]
+
+
+def test_a_chain_of_growing_and_shrinking_windows_reaches_its_bound() -> None:
+    """As in a network of depthwise convolutions in place between pointwise ones that double the channels."""
+    sizes = [27648, 18432, 18432, 36864, 9216, 18432, 18432]
+    leads = [
+        Lead(384, LEAD_FROM),
+        Lead(0, LEAD_AT),
+        Lead(18448, LEAD_FROM),
+        Lead(0, LEAD_AT),
+        Lead(9232, LEAD_FROM),
+        Lead(0, LEAD_AT),
+    ]
+    nodes = tuple(PlanNode((index,), (index + 1,), leads=(lead,)) for index, lead in enumerate(leads))
+    plan = PlanCase(tuple(PlanTensor(size) for size in sizes), nodes, (0,), (6,), 16).plan()
+    assert plan.arena_size == plan.lower_bound == 36880
