@@ -274,8 +274,9 @@ static int32_t find_top(const packing *p, size_t arena) {
     return 0;
 }
 
-/* Improves an order while the arena is above its lower bound: the block that reaches the top is placed earlier, or, where
- * overlaps make the one depend on the other, any block is placed at another time. Returns the size of the arena. */
+/* Improves an order while the arena is above its lower bound: the block that reaches the top is placed earlier, or,
+ * where overlaps make the one depend on the other, any block is placed at another time. Returns the size of the arena.
+ */
 static size_t search(const packing *p, bool lowest, size_t arena, size_t bound) {
     const int64_t work = (int64_t)p->count * p->count;
     const int64_t limit = p->n_overlaps > 0 ? MOST_TRIES_OVERLAPPED : MOST_TRIES;
