@@ -15,7 +15,7 @@ import numpy as np
 from .binding import Binding, BoundNode, bind_graph
 from .errors import Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
-from .nnacl_kernels import catalogue
+from .nnacl_kernels import catalogue, planner
 
 
 @dataclass(frozen=True)
@@ -129,16 +129,16 @@ def lower(
     kept = {state.input for state in graph.states}
     constants = {**binding.data, **{value: value.data for value in values if value.data is not None}}
     workspaces = [catalogue.workspace(kernel, item.params) for item, kernel in zip(bound, chosen, strict=True)]
-    plan = catalogue.plan_memory(
+    plan = planner.plan_memory(
         [
-            catalogue.PlanTensor(
+            planner.PlanTensor(
                 types[value].nbytes if value in types else value.type.nbytes,
                 _memory(value, constants, kept),
             )
             for value in values
         ],
         [
-            catalogue.PlanNode(
+            planner.PlanNode(
                 tuple(None if value is None else index_of[value] for value in item.node.inputs),
                 tuple(index_of[value] for value in item.node.outputs),
                 catalogue.ops()[item.node.op].alias,
@@ -147,7 +147,7 @@ def lower(
             )
             for item, kernel, workspace in zip(bound, chosen, workspaces, strict=True)
         ]
-        + [catalogue.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
+        + [planner.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
         [index_of[value] for value in graph.inputs],
         [index_of[value] for value in graph.outputs],
         alignment,
@@ -179,8 +179,8 @@ def _leads(item: BoundNode, kernel: catalogue.Kernel) -> tuple[catalogue.Lead, .
 
 def _memory(value: Value, constants: Mapping[Value, np.ndarray], kept: set[Value]) -> int:
     if value in kept:
-        return catalogue.MEMORY_VARIABLE
-    return catalogue.MEMORY_CONSTANT if value in constants else catalogue.MEMORY_ARENA
+        return planner.MEMORY_VARIABLE
+    return planner.MEMORY_CONSTANT if value in constants else planner.MEMORY_ARENA
 
 
 def _assignment(
@@ -243,7 +243,7 @@ def _call(
     item: BoundNode,
     kernel: catalogue.Kernel,
     workspace: int,
-    plan: catalogue.MemoryPlan,
+    plan: planner.MemoryPlan,
     position: int,
     index_of: Mapping[Value, int],
     tensors: Sequence[ProgramTensor],

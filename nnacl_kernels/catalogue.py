@@ -28,7 +28,6 @@ ANY_DTYPE = 255
 ALIAS_NONE, ALIAS_IN_PLACE, ALIAS_VIEW = 0, 1, 2
 LEAD_NONE, LEAD_FROM, LEAD_AT = 0, 1, 2
 PACKED_ELSEWHERE = 2 ** (8 * struct.calcsize("P")) - 1
-MEMORY_ARENA, MEMORY_CONSTANT, MEMORY_VARIABLE = 0, 1, 2
 
 
 class PlanError(ValueError):
@@ -97,37 +96,6 @@ class Lead:
     kind: int = LEAD_NONE
 
 
-@dataclass(frozen=True)
-class PlanTensor:
-    """A tensor as the memory planner sees it: bytes, and one of the MEMORY_ values."""
-
-    size: int
-    memory: int = MEMORY_ARENA
-
-
-@dataclass(frozen=True)
-class PlanNode:
-    """A node as the memory planner sees it; tensors by index, None for an absent input."""
-
-    inputs: tuple[int | None, ...]
-    outputs: tuple[int, ...]
-    alias: int = ALIAS_NONE
-    workspace: int = 0
-    leads: tuple[Lead, ...] | None = None
-    """For each input how it may overlap the first output; None: not at all, but for ``alias``."""
-
-
-@dataclass(frozen=True)
-class MemoryPlan:
-    """Where everything lies in the arena. ``offsets`` and ``blocks`` are None for tensors outside of it."""
-
-    offsets: tuple[int | None, ...]
-    blocks: tuple[int | None, ...]
-    workspace_offsets: tuple[int, ...]
-    arena_size: int
-    lower_bound: int
-
-
 def is_family_header(name: str) -> bool:
     """Whether a header declares the parameter structs of its folder. (The tables of an extension stand beside it.)"""
     path = Path(name)
@@ -139,7 +107,7 @@ def _family_headers() -> list[Path]:
 
 
 @functools.cache
-def _library() -> tuple[FFI, Any]:
+def c_library() -> tuple[FFI, Any]:
     """The cffi instance and the loaded library."""
     ffi = FFI()
     names = ("nnacl_base.h", "nnacl_isa.h", "nnacl_kernels.h", "nnacl_extension.h", "plan/arena.h")
@@ -148,7 +116,7 @@ def _library() -> tuple[FFI, Any]:
 
 
 def _text(pointer: Any) -> str:
-    ffi, _ = _library()
+    ffi, _ = c_library()
     return bytes(ffi.string(pointer)).decode()
 
 
@@ -156,7 +124,7 @@ class _Tables:
     """Both tables, those of the extensions that are attached after our own."""
 
     def __init__(self) -> None:
-        ffi, lib = _library()
+        ffi, lib = c_library()
         self.ops: dict[str, Op] = {}
         self.kernels: list[Kernel] = []
         self.extensions: tuple[Attached, ...] = ()
@@ -205,7 +173,7 @@ class _Tables:
 def _declared(header: Path) -> FFI:
     """What a header of an extension declares, beside our own declarations."""
     ffi = FFI()
-    ffi.include(_library()[0])
+    ffi.include(c_library()[0])
     ffi.cdef(read_declarations(header))
     return ffi
 
@@ -213,7 +181,7 @@ def _declared(header: Path) -> FFI:
 def _types(op: str) -> FFI:
     """Who knows the parameter struct of an op."""
     extension = ops()[op].extension
-    return _library()[0] if extension is None else _tables().types[extension.name]
+    return c_library()[0] if extension is None else _tables().types[extension.name]
 
 
 @functools.cache
@@ -222,7 +190,7 @@ def _tables() -> _Tables:
 
 
 def _extension(extension: Attached) -> Any:
-    ffi, _ = _library()
+    ffi, _ = c_library()
     return ffi.cast("nnacl_extension *", extension.address)
 
 
@@ -246,7 +214,7 @@ def struct_size(op: str) -> int:
 
 
 def _kernel(row: Any) -> Kernel:
-    ffi, lib = _library()
+    ffi, lib = c_library()
     return Kernel(
         op=_text(row.op),
         symbol=_text(row.symbol),
@@ -260,14 +228,14 @@ def _kernel(row: Any) -> Kernel:
 
 def detected_isa() -> tuple[str, ...]:
     """Names of the instruction sets of this machine."""
-    _, lib = _library()
+    _, lib = c_library()
     mask = lib.nnacl_isa_detect()
     return tuple(_text(lib.nnacl_isa_name(1 << bit)) for bit in range(32) if mask >> bit & 1)
 
 
 def isa_mask(names: Sequence[str]) -> int:
     """The mask of some instruction sets; ``KeyError`` for an unknown name."""
-    _, lib = _library()
+    _, lib = c_library()
     mask = 0
     for name in names:
         bit = lib.nnacl_isa_bit(name.encode())
@@ -279,7 +247,7 @@ def isa_mask(names: Sequence[str]) -> int:
 
 def dtype_name(dtype: int) -> str:
     """``"f32"``, ``"s8"``, ... or ``"any"``."""
-    _, lib = _library()
+    _, lib = c_library()
     return "any" if dtype == ANY_DTYPE else _text(lib.nnacl_dtype_name(dtype))
 
 
@@ -296,7 +264,7 @@ def fields(op: str) -> tuple[Field, ...]:
 
 def _fill(target: Any, tensor: Tensor | None, keep: list[Any]) -> None:
     """Writes a tensor into a C ``nnacl_tensor``. ``keep`` holds what must outlive the call."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     if tensor is None:
         target.dtype = -1
         return
@@ -326,7 +294,7 @@ def make_params(
 
 def raw_params(op: str, attrs: Mapping[str, Any]) -> bytes:
     """The parameter struct of an op whose shapes are not known: the derived fields are zero."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     return bytes(ffi.buffer(_filled(op, attrs), ops()[op].params_size))
 
 
@@ -360,7 +328,7 @@ def resize_params(
 
 
 def _resized(row: Op, params: Any, inputs: Sequence[Tensor | None], n_outputs: int) -> tuple[bytes, list[Tensor]]:
-    ffi, lib = _library()
+    ffi, lib = c_library()
     keep: list[Any] = []
     c_inputs = ffi.new("nnacl_tensor[]", max(1, len(inputs)))
     for index, tensor in enumerate(inputs):
@@ -404,7 +372,7 @@ def read_params(op: str, params: bytes) -> dict[str, int | float | list[Any]]:
 
 def check(op: str, params: bytes, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> str | None:
     """None when parameters, inputs and outputs agree exactly, else what is wrong."""
-    ffi, lib = _library()
+    ffi, lib = c_library()
     keep: list[Any] = []
     c_inputs = ffi.new("nnacl_tensor[]", max(1, len(inputs)))
     c_outputs = ffi.new("nnacl_tensor[]", max(1, len(outputs)))
@@ -421,7 +389,7 @@ def check(op: str, params: bytes, inputs: Sequence[Tensor | None], outputs: Sequ
 
 def _blob(params: bytes) -> Any:
     """The bytes of a parameter struct, aligned as C wants them."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     blob = ffi.new("int32_t[]", max(1, math.ceil(len(params) / 4)))
     ffi.memmove(blob, params, len(params))
     return blob
@@ -431,7 +399,7 @@ def find_kernel(
     op: str, dtype: int, params: bytes, isa_names: Sequence[str], *, runnable: bool = False
 ) -> Kernel | None:
     """The best kernel for the parameters among the instruction sets, or None."""
-    ffi, lib = _library()
+    ffi, lib = c_library()
     found = ops().get(op)
     arguments = (op.encode(), dtype, _blob(params), isa_mask(isa_names), int(runnable))
     if found is None or found.extension is None:
@@ -443,21 +411,21 @@ def find_kernel(
 
 def workspace(kernel: Kernel, params: bytes) -> int:
     """Bytes of scratch memory that one part of the work needs."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     function = ops()[kernel.op].pointer.workspace
     return 0 if function == ffi.NULL else int(function(_blob(params), kernel.pointer))
 
 
 def parts(kernel: Kernel, params: bytes) -> int:
     """The most parts that the work can be split into."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     function = ops()[kernel.op].pointer.parts
     return 1 if function == ffi.NULL else int(function(_blob(params), kernel.pointer))
 
 
 def lead(kernel: Kernel, params: bytes, index: int) -> Lead:
     """How input ``index`` may overlap the first output when one part does all the work."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     function = ops()[kernel.op].pointer.lead
     if function == ffi.NULL:
         return Lead()
@@ -467,7 +435,7 @@ def lead(kernel: Kernel, params: bytes, index: int) -> Lead:
 
 def macs(op: str, params: bytes) -> int:
     """Multiply-accumulates of one run."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     function = ops()[op].pointer.macs
     return 0 if function == ffi.NULL else int(function(_blob(params)))
 
@@ -478,14 +446,14 @@ def packed_size(kernel: Kernel, params: bytes, index: int) -> int:
 
     Only a constant can be packed: a kernel that packs an input which is not constant cannot serve.
     """
-    ffi, _ = _library()
+    ffi, _ = c_library()
     function = ops()[kernel.op].pointer.packed_size
     return 0 if function == ffi.NULL else int(function(_blob(params), kernel.pointer, index))
 
 
 def pack(kernel: Kernel, params: bytes, index: int, inputs: Sequence[np.ndarray | None]) -> bytes | None:
     """Constant input ``index`` in the layout that the kernel wants; None when it wants it as it is, or not at all."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     op = ops()[kernel.op].pointer
     size = packed_size(kernel, params, index)
     if size in (0, PACKED_ELSEWHERE):
@@ -501,7 +469,7 @@ class _Pointers:
     """A C array of pointers to NumPy arrays, valid inside the ``with`` block."""
 
     def __init__(self, arrays: Sequence[np.ndarray | None], writable: bool = False) -> None:
-        ffi, _ = _library()
+        ffi, _ = c_library()
         self._buffers = [
             ffi.NULL if array is None else ffi.from_buffer("char[]", array, require_writable=writable)
             for array in arrays
@@ -511,7 +479,7 @@ class _Pointers:
             self._array[index] = buffer
 
     def __enter__(self) -> Any:
-        ffi, _ = _library()
+        ffi, _ = c_library()
         return ffi.cast("void **", self._array)
 
     def __exit__(self, *_: object) -> None:
@@ -522,7 +490,7 @@ def run(
     kernel: Kernel, params: bytes, inputs: Sequence[np.ndarray | None], outputs: Sequence[np.ndarray]
 ) -> None:  # fmt: skip
     """Runs a kernel on contiguous arrays. Constant inputs are packed on the way. Writes into ``outputs``."""
-    ffi, _ = _library()
+    ffi, _ = c_library()
     if not kernel.runnable:
         raise ValueError(f"{kernel.symbol} has no code in this build")
     arrays = [None if array is None else np.ascontiguousarray(array) for array in inputs]
@@ -537,61 +505,6 @@ def run(
     context = ffi.new("nnacl_ctx *", {"workspace": aligned, "workspace_size": size, "part": 0, "parts": 1})
     with _Pointers(arrays) as c_inputs, _Pointers(outputs, writable=True) as c_outputs:
         kernel.pointer.run(context, _blob(params), c_inputs, c_outputs)
-
-
-def plan_memory(
-    tensors: Sequence[PlanTensor],
-    nodes: Sequence[PlanNode],
-    inputs: Sequence[int],
-    outputs: Sequence[int],
-    alignment: int = 16,
-) -> MemoryPlan:
-    """Plans the arena of a graph (see ``plan/arena.h``)."""
-    ffi, lib = _library()
-    c_tensors = ffi.new("nnacl_plan_tensor[]", max(1, len(tensors)))
-    for index, tensor in enumerate(tensors):
-        c_tensors[index].size, c_tensors[index].memory = tensor.size, tensor.memory
-    c_nodes = ffi.new("nnacl_plan_node[]", max(1, len(nodes)))
-    keep = []
-    for index, node in enumerate(nodes):
-        lists = (
-            ffi.new("int32_t[]", [-1 if tensor is None else tensor for tensor in node.inputs] or [0]),
-            ffi.new("int32_t[]", list(node.outputs) or [0]),
-        )
-        keep.append(lists)
-        row = c_nodes[index]
-        row.inputs, row.outputs = lists
-        row.n_inputs, row.n_outputs = len(node.inputs), len(node.outputs)
-        row.alias, row.workspace = node.alias, node.workspace
-        if node.leads is not None:
-            leads = ffi.new("nnacl_lead[]", [(lead.bytes, lead.kind) for lead in node.leads] or 1)
-            row.leads = leads
-            keep.append(leads)
-    c_graph_inputs, c_graph_outputs = ffi.new("int32_t[]", list(inputs)), ffi.new("int32_t[]", list(outputs))
-    request = ffi.new(
-        "nnacl_memory_request *",
-        {
-            "tensors": c_tensors,
-            "n_tensors": len(tensors),
-            "nodes": c_nodes,
-            "n_nodes": len(nodes),
-            "inputs": c_graph_inputs,
-            "n_inputs": len(inputs),
-            "outputs": c_graph_outputs,
-            "n_outputs": len(outputs),
-            "alignment": alignment,
-        },
-    )
-    size = lib.nnacl_memory_plan_scratch(len(tensors), len(nodes))
-    lib.nnacl_memory_plan(request, ffi.new("uint64_t[]", size // 8 + 1))
-    planned = [c_tensors[index].block >= 0 for index in range(len(tensors))]
-    return MemoryPlan(
-        offsets=tuple(c_tensors[index].offset if planned[index] else None for index in range(len(tensors))),
-        blocks=tuple(c_tensors[index].block if planned[index] else None for index in range(len(tensors))),
-        workspace_offsets=tuple(c_nodes[index].workspace_offset for index in range(len(nodes))),
-        arena_size=request.arena_size,
-        lower_bound=request.lower_bound,
-    )
 
 
 def source_path(name: str) -> Path:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microlith.nnacl_kernels import catalogue
 from microlith.nnacl_kernels.catalogue import (
     ALIAS_IN_PLACE,
     ALIAS_NONE,
@@ -15,13 +14,16 @@ from microlith.nnacl_kernels.catalogue import (
     LEAD_AT,
     LEAD_FROM,
     LEAD_NONE,
+    Lead,
+)
+from microlith.nnacl_kernels.planner import (
     MEMORY_ARENA,
     MEMORY_CONSTANT,
     MEMORY_VARIABLE,
-    Lead,
     MemoryPlan,
     PlanNode,
     PlanTensor,
+    plan_memory,
 )
 
 SIZES = st.sampled_from([0, 1, 15, 16, 64, 64, 64, 100, 256])
@@ -39,7 +41,7 @@ class PlanCase:
     alignment: int
 
     def plan(self) -> MemoryPlan:
-        return catalogue.plan_memory(self.tensors, self.nodes, self.inputs, self.outputs, self.alignment)
+        return plan_memory(self.tensors, self.nodes, self.inputs, self.outputs, self.alignment)
 
 
 @st.composite
