@@ -127,9 +127,10 @@ def softmax(node: TfliteNode) -> Value:
 
 def log_softmax(node: TfliteNode) -> Value:
     x = node.value(0)
-    require(not is_quantized(x), f"quantized {x.dtype.name} is not supported")
+    require(not is_quantized(x) or x.dtype is DType.s8, f"quantized {x.dtype.name} is not supported")
     require(len(x.shape) >= 1, "the input is a scalar")
-    return node.add("log_softmax", [x], {"axis": len(x.shape) - 1})
+    attrs = {"axis": len(x.shape) - 1, "x_offset": 128 if is_shifted(node.input_tensor(0)) else 0}
+    return node.add("log_softmax", [x], attrs, quant=node.output_quant() if is_quantized(x) else None)
 
 
 def l2_normalization(node: TfliteNode) -> Value:
@@ -225,9 +226,11 @@ def select(node: TfliteNode) -> Value:
 def batch_matmul(node: TfliteNode) -> Value:
     options = node.options("BatchMatMulOptions")
     a, b = node.value(0), node.value(1)
-    require(a.dtype is DType.f32 and b.dtype is DType.f32, f"{a.dtype.name} by {b.dtype.name} is not supported")
+    known = a.dtype is b.dtype and (a.dtype is DType.f32 or a.dtype in (DType.s8, DType.s16))
+    require(known, f"{a.dtype.name} by {b.dtype.name} is not supported")
+    require(a.dtype is DType.f32 or is_quantized(a) and is_quantized(b), "integers without scales are not supported")
     attrs = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
-    return node.add("matmul", [a, b], attrs)
+    return node.add("matmul", [a, b], attrs, quant=node.output_quant() if is_quantized(a) else None)
 
 
 # Reductions.

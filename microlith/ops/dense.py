@@ -61,7 +61,7 @@ def _sample_dense(rng: np.random.Generator) -> Sample:
 
 def _infer_matmul(node: Node) -> list[TensorType]:
     a, b = node.input(0), node.input(1)
-    dtype = require_dtype(node, a, DType.f32, DType.s8, *_INTEGERS)
+    dtype = require_dtype(node, a, DType.f32, DType.s8, DType.s16, *_INTEGERS)
     require_dtype(node, b, dtype)
     shape, n = _product_shape(node)
     bias = node.optional_input(2)
@@ -92,6 +92,13 @@ def _reference_matmul(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list
     a, b, bias = (*inputs, None)[:3]
     assert a is not None and b is not None
     left, right = _operands(a, b, attrs)
+    if a.dtype == np.int16:
+        wide = np.matmul(left.astype(np.int64) - attrs["a_zero"], right.astype(np.int64) - attrs["b_zero"])
+        if attrs["rounding"] == numerics.FLOAT_EVEN:
+            scaled = numerics.requantize_float(wide, np.float32(attrs["scale"]))
+        else:
+            scaled = numerics.requantize_wide(wide, attrs["mult"], attrs["shift"], attrs["rounding"])
+        return [np.clip(scaled + attrs["y_zero"], attrs["q_min"], attrs["q_max"]).astype(np.int16)]
     if a.dtype == np.int8:
         sums = np.matmul(left.astype(np.float64) - attrs["a_zero"], right.astype(np.float64) - attrs["b_zero"])
         acc = numerics.wrap_int32(sums.astype(np.int64))
@@ -129,13 +136,15 @@ def _sample_matmul(rng: np.random.Generator) -> Sample:
         dtype = _INTEGERS[int(rng.integers(len(_INTEGERS)))].numpy
         return Sample([sampling.integers(rng, shape, dtype.type) for shape in shapes], flags)
     if kind == 1:
-        depth = shapes[0][-2 if flags["transpose_a"] else -1]
-        factor = sampling.requant_factor(rng, 74.0 * 74.0 * math.sqrt(depth))
+        depth, is_wide = shapes[0][-2 if flags["transpose_a"] else -1], bool(rng.integers(2))
+        typical = 19000.0 * 74.0 if is_wide else 74.0
+        factor = sampling.requant_factor(rng, typical * typical * math.sqrt(depth))
         multiplier, shift = numerics.quantize_multiplier(factor)
         attrs = {"mult": multiplier, "shift": shift, "scale": float(np.float32(factor))}
         attrs |= {name: sampling.zero_point(rng) for name in ("a_zero", "b_zero", "y_zero")}
         attrs |= {"rounding": sampling.rounding(rng), **sampling.integer_clamp(rng)}
-        return Sample([sampling.integers(rng, shape) for shape in shapes], {**flags, **attrs})
+        dtype = np.int16 if is_wide else np.int8
+        return Sample([sampling.integers(rng, shape, dtype) for shape in shapes], {**flags, **attrs})
     bias = sampling.floats(rng, (n,)) if rng.integers(2) else None
     return Sample([*(sampling.floats(rng, shape) for shape in shapes), bias], {**flags, **sampling.clamp(rng)})
 

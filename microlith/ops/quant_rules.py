@@ -142,11 +142,13 @@ def materialize_matmul(node: Node, contract: str) -> Materialized:
     """For matmul of two quantized operands."""
     (a_scale, a_zero), (b_scale, b_zero) = (tensor_quant(node, node.input(i)) for i in (0, 1))
     y_scale, y_zero = tensor_quant(node, node.output)
+    is_tflite = contract == "tflite-double"
     attrs: dict[str, Any] = {
         "a_zero": a_zero,
         "b_zero": b_zero,
         "y_zero": y_zero,
-        **_factor("", float(a_scale) * float(b_scale) / float(y_scale)),
+        # LiteRT multiplies the scales in float32.
+        **_factor("", (float(a_scale * b_scale) if is_tflite else float(a_scale) * float(b_scale)) / float(y_scale)),
         "scale": float(a_scale * b_scale / y_scale),
         "rounding": numerics.CONTRACTS[contract],
         **output_range(node, contract),
@@ -240,7 +242,7 @@ def materialize_prelu(node: Node, contract: str) -> Materialized:
 
 
 def materialize_softmax(node: Node, contract: str) -> Materialized:
-    """For softmax: the table of exponentials, or the curves of 16-bit numbers."""
+    """For softmax and log_softmax: the table of exponentials, or the curves of 16-bit numbers."""
     x_scale, _ = tensor_quant(node, node.input(0))
     if node.input(0).dtype is DType.s16:
         return _factor("", float(x_scale) * float(node.attrs["beta"]) / (10.0 / 65535.0)), {1: softmax_curves()}
@@ -248,7 +250,8 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
     distance = np.arange(255, -1, -1, dtype=np.float32)
     table = np.exp((scale * distance).astype(np.float64)).astype(np.float32)
     y_scale, y_zero = tensor_quant(node, node.output)
-    return {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.CONTRACTS[contract]}, {1: table}
+    attrs = {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.CONTRACTS[contract]}
+    return attrs | ({"x_scale": float(x_scale)} if node.op == "log_softmax" else {}), {1: table}
 
 
 def materialize_mean(node: Node, contract: str) -> Materialized:

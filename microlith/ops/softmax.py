@@ -20,6 +20,9 @@ Attrs = Mapping[str, Any]
 SOFTMAX_SCALE, SOFTMAX_ZERO = 1.0 / 256.0, -128
 """The only quantization of an s8 softmax output."""
 
+LOG_SOFTMAX_SCALE, LOG_SOFTMAX_ZERO = 16.0 / 256.0, 127
+"""That of an s8 log_softmax output: -16 to 0."""
+
 _ATTRS = {
     "axis": 0,
     "beta": 1.0,
@@ -29,12 +32,14 @@ _ATTRS = {
     "y_scale": SOFTMAX_SCALE,
     "y_zero": SOFTMAX_ZERO,
     "to": DType.s8.value,
+    "x_scale": 0.0,
+    "x_offset": 0,
 }
 
 
 def _infer(node: Node) -> list[TensorType]:
     x = node.input(0)
-    require_dtype(node, x, *((DType.f32, DType.s8, DType.s16) if node.op == "softmax" else (DType.f32,)))
+    require_dtype(node, x, DType.f32, DType.s8, *((DType.s16,) if node.op == "softmax" else ()))
     require(node, len(x.shape) >= 1, "x needs at least one dimension")
     require(node, node.attrs["axis"] >= 0, "axis must count from the start")
     normal_axis(node, node.attrs["axis"], len(x.shape))
@@ -43,7 +48,8 @@ def _infer(node: Node) -> list[TensorType]:
         wanted = TensorType(DType.s16, (1026,)) if x.dtype is DType.s16 else TensorType(DType.f32, (256,))
         require(node, table.type == wanted, f"the table is {table.type}, not {wanted}")
     if x.dtype is DType.s8:
-        require(node, node.attrs["to"] in (DType.s8.value, DType.s16.value), "y must be s8 or s16")
+        wide = (DType.s16.value,) if node.op == "softmax" else ()
+        require(node, node.attrs["to"] in (DType.s8.value, *wide), "y must be s8, or s16 for softmax")
         return [TensorType(DType(node.attrs["to"]), x.shape)]
     return same_type(node)
 
@@ -60,11 +66,7 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
     if x.dtype == np.int16:
         y16 = softmax_s16(np.moveaxis(x, axis, -1), table, attrs["mult"], attrs["shift"])
         return [np.ascontiguousarray(np.moveaxis(y16, -1, axis))]
-    moved = np.moveaxis(x.astype(np.int64), axis, -1)
-    exponentials32 = table[255 + moved - moved.max(axis=-1, keepdims=True)]
-    total = np.zeros(exponentials32.shape[:-1], np.float32)
-    for index in range(exponentials32.shape[-1]):
-        total = total + exponentials32[..., index]
+    _, exponentials32, total = _sums(x, table, axis)
     if attrs["rounding"] == numerics.FLOAT_EVEN:
         real = exponentials32 * (np.float32(1.0) / total)[..., None]
         even = numerics.quantize_array(real, attrs["y_scale"], attrs["y_zero"], np.int8, numerics.FLOAT_EVEN)
@@ -76,9 +78,48 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
     return [np.ascontiguousarray(np.moveaxis(y, -1, axis))]
 
 
-def _reference_log_softmax(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
-    (x,) = inputs
+def _sums(x: np.ndarray, table: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """s8: x with its axis behind all others, its exponentials, and their float32 sums in the order of the elements."""
+    moved = np.moveaxis(x.astype(np.int64), axis, -1)
+    exponentials = table[255 + moved - moved.max(axis=-1, keepdims=True, initial=-128)]
+    total = np.zeros(exponentials.shape[:-1], np.float32)
+    for index in range(exponentials.shape[-1]):
+        total = total + exponentials[..., index]
+    return moved, exponentials, total
+
+
+def _log(x: np.ndarray) -> np.ndarray:
+    """The logarithm of float32 numbers from 1 up, in the steps of the C kernel (``nnacl_log2_double``)."""
+    bits = x.view(np.uint32).astype(np.int64) - 0x3F3504F3
+    exponent = bits >> 23
+    m = ((bits & 0x7FFFFF) + 0x3F3504F3).astype(np.uint32).view(np.float32).astype(np.float64)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    p = np.full(x.shape, 1.0 / 17.0)
+    for divisor in (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0):
+        p = p * z + 1.0 / divisor
+    log2 = exponent + 2.8853900817779268 * (s + s * z * p)
+    return np.asarray(log2 * 0.69314718055994531).astype(np.float32)
+
+
+def _log_softmax_s8(x: np.ndarray, table: np.ndarray, attrs: Attrs) -> np.ndarray:
+    axis, x_scale, y_scale = attrs["axis"], np.float32(attrs["x_scale"]), np.float32(attrs["y_scale"])
+    moved, _, total = _sums(x, table, axis)
+    if not moved.size:
+        return x.copy()
+    real = (moved + attrs["x_offset"]).astype(np.float32)
+    offset = (x_scale * real.max(axis=-1) + _log(total)) / y_scale
+    rounded = np.rint((x_scale / y_scale * real - offset[..., None]).astype(np.float64)) + attrs["y_zero"]
+    return np.ascontiguousarray(np.moveaxis(np.clip(rounded, -128, 127).astype(np.int8), -1, axis))
+
+
+def _reference_log_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
+    x, table = (*inputs, None)[:2]
+    assert x is not None
     axis = attrs["axis"]
+    if x.dtype == np.int8:
+        assert table is not None, "an integer log_softmax needs its table"
+        return [_log_softmax_s8(x, table, attrs)]
     centred = (x - x.max(axis=axis, keepdims=True, initial=-np.inf)).astype(np.float64)
     return [(centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))).astype(np.float32)]
 
@@ -112,6 +153,12 @@ def _sample_softmax(rng: np.random.Generator) -> Sample:
 
 def _sample_log_softmax(rng: np.random.Generator) -> Sample:
     shape, axis = _draw_shape(rng)
+    if rng.integers(2):
+        scale = np.float32(2.0 ** rng.uniform(-8, 0))
+        table = np.exp(-scale * np.arange(255, -1, -1, dtype=np.float64)).astype(np.float32)
+        attrs = {"axis": axis, "x_scale": float(scale), "x_offset": int(rng.choice([0, 128]))}
+        attrs |= {"y_scale": float(np.float32(2.0 ** rng.uniform(-6, -2))), "y_zero": sampling.zero_point(rng)}
+        return Sample([sampling.integers(rng, shape), table], attrs)
     return Sample([sampling.floats(rng, shape, -10.0, 10.0)], {"axis": axis})
 
 
@@ -129,11 +176,12 @@ register(
     ),
     OpDef(
         name="log_softmax",
-        inputs=("x",),
+        inputs=("x", "table?"),
         infer=_infer,
         reference=_reference_log_softmax,
         samples=_sample_log_softmax,
         attrs=_ATTRS,
+        quant=QuantRule("fixed", fixed=(LOG_SOFTMAX_SCALE, LOG_SOFTMAX_ZERO), materialize=materialize_softmax),
         tolerance=Tolerance(2e-6, 2e-6),
         doc="The logarithm of softmax.",
     ),

@@ -7,8 +7,8 @@
  *
  * matmul: y = a x b over the last two dimensions, leading dimensions broadcast (numpy rules); either operand may be
  * transposed in its last two. Inputs 0 a, 1 b, 2 bias [n] (optional, f32 only). f32, and s32 u32 s64 u64, which wrap.
- * s8: y = clamp(requant(sum((a - a_zero) * (b - b_zero)), mult, shift) + y_zero, q_min, q_max), under float-even by
- * `scale`.
+ * s8 and s16: y = clamp(requant(sum((a - a_zero) * (b - b_zero)), mult, shift) + y_zero, q_min, q_max), under
+ * float-even by `scale`. The sums of s8 are s32 (modulo 2^32), those of s16 are s64 (requant: requant_wide.h).
  *
  * matmul_integer: the sums alone, as s32 (modulo 2^32); a and b s8 or u8, each by itself. Inputs 0 a, 1 b, 2 a_zeros, 3
  * b_zeros (optional, s32: one element, or [m] for a, [n] for b; without them a_zero and b_zero).
@@ -40,7 +40,7 @@ typedef struct nnacl_matmul_params {
     /* attributes */
     int32_t transpose_a, transpose_b;
     float clamp_min, clamp_max;
-    int32_t a_zero, b_zero, y_zero; /* s8; the first two also of matmul_integer */
+    int32_t a_zero, b_zero, y_zero; /* s8 and s16; the first two also of matmul_integer */
     int32_t mult, shift;
     float scale;
     int32_t q_min, q_max;

@@ -163,12 +163,11 @@ static const char *matmul_shapes(nnacl_matmul_params *p, const nnacl_tensor *a, 
     return NULL;
 }
 
-static const char *check_quantized_matmul(const nnacl_matmul_params *p) {
-    NNACL_REQUIRE(nnacl_plan_zero_ok(p->a_zero, NNACL_S8) && nnacl_plan_zero_ok(p->b_zero, NNACL_S8) &&
-                      nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                  "a zero point is outside -128 .. 127");
-    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, NNACL_S8),
-                  "q_min .. q_max is not a range within -128 .. 127");
+static const char *check_quantized_matmul(const nnacl_matmul_params *p, int32_t dtype) {
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->a_zero, dtype) && nnacl_plan_zero_ok(p->b_zero, dtype) &&
+                      nnacl_plan_zero_ok(p->y_zero, dtype),
+                  "a zero point is outside the range of the type");
+    NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, dtype), "q_min .. q_max is not a range within the type");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding), "unknown rounding contract");
     NNACL_REQUIRE(p->rounding == NNACL_ROUND_FLOAT_EVEN ? p->scale >= 0.0f && p->scale <= 3.4e38f
                                                         : nnacl_plan_requant_ok(p->mult, p->shift),
@@ -180,14 +179,15 @@ static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n
     nnacl_matmul_params *p = params;
     NNACL_REQUIRE(n_in >= 2 && n_in <= 3 && n_out == 1, "expected a, b and bias, and one output");
     const nnacl_tensor *a = &in[0], *b = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(a->dtype == NNACL_F32 || a->dtype == NNACL_S8 || a->dtype == NNACL_S32 || a->dtype == NNACL_U32 ||
+    const bool is_quantized = a->dtype == NNACL_S8 || a->dtype == NNACL_S16;
+    NNACL_REQUIRE(is_quantized || a->dtype == NNACL_F32 || a->dtype == NNACL_S32 || a->dtype == NNACL_U32 ||
                       a->dtype == NNACL_S64 || a->dtype == NNACL_U64,
-                  "a must be f32, s8, s32, u32, s64 or u64");
+                  "a must be f32, s8, s16, s32, u32, s64 or u64");
     NNACL_REQUIRE(b->dtype == a->dtype, "a and b differ in type");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     const char *message = matmul_shapes(p, a, b, a->dtype, &out[0]);
-    if (!message && a->dtype == NNACL_S8) {
-        message = check_quantized_matmul(p);
+    if (!message && is_quantized) {
+        message = check_quantized_matmul(p, a->dtype);
     }
     if (message) {
         return message;

@@ -6,7 +6,10 @@
  * products. Under float-even y (s8) = clamp(round_half_even(table[255 + x - max] * (1 / sum) / y_scale) + y_zero).
  * s16 softmax: as LiteRT, in fixed point. Input 1 is s16 [1026]: curves of 513 points of exp over -10 .. 0 and of
  * 1 / (1 + x) over 0 .. 1, in Q0.15; requant(x - max, mult, shift) is the place on the first. y has the scale
- * 2^-15 and zero point 0.
+ * 2^-15 and zero point 0. s8 log_softmax: input 1 as for s8 softmax; y = clamp(round_half_even(x_scale / y_scale * (x +
+ * x_offset) - (x_scale * (max + x_offset) + log(sum)) / y_scale) + y_zero), computed in float32 in the order of
+ * LiteRT's built-in kernel, the logarithm rounded once, by every rounding. x_offset is 128 for a model of uint8, else
+ * 0.
  */
 #ifndef NNACL_SOFTMAX_H
 #define NNACL_SOFTMAX_H
@@ -28,6 +31,9 @@ typedef struct nnacl_softmax_params {
     int32_t to;          /* s8 softmax: the type of y */
     /* shapes, derived */
     int32_t outer, depth, inner;
+    /* attributes */
+    float x_scale; /* s8 log_softmax */
+    int32_t x_offset;
 } nnacl_softmax_params;
 
 /* The elements of a sum are neighbours in memory. */

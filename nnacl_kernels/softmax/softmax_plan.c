@@ -6,13 +6,13 @@
 #define LEAST_ELEMENTS_PER_PART 4096
 
 static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out,
-                          bool integers) {
+                          bool is_log) {
     nnacl_softmax_params *p = params;
     const char *message = nnacl_shape_check(in, n_in, 1, 2, n_out);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     const nnacl_tensor *table = nnacl_plan_input(in, n_in, 1);
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || (integers && (x->dtype == NNACL_S8 || x->dtype == NNACL_S16)),
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || (x->dtype == NNACL_S16 && !is_log),
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(x->dtype == NNACL_S8    ? nnacl_plan_is_vector(table, NNACL_F32, 256)
                   : x->dtype == NNACL_S16 ? nnacl_plan_is_vector(table, NNACL_S16, 1026)
@@ -28,6 +28,11 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
         NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, p->to),
                       "unknown rounding contract, or y_zero outside the range of y");
     }
+    if (x->dtype == NNACL_S8 && is_log) {
+        NNACL_REQUIRE(p->x_scale > 0.0f && p->x_scale <= 3.4e38f, "x_scale must be positive and finite");
+        NNACL_REQUIRE(p->to == NNACL_S8 && (p->x_offset == 0 || p->x_offset == 128),
+                      "y must be s8, and x_offset 0 or 128");
+    }
     p->outer = p->inner = 1;
     p->depth = x->dims[p->axis];
     for (int32_t i = 0; i < x->rank; i++) {
@@ -42,12 +47,12 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
 
 static const char *softmax_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
                                   int32_t n_out) {
-    return resize(params, in, n_in, out, n_out, true);
+    return resize(params, in, n_in, out, n_out, false);
 }
 
 static const char *log_softmax_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
                                       int32_t n_out) {
-    return resize(params, in, n_in, out, n_out, false);
+    return resize(params, in, n_in, out, n_out, true);
 }
 
 static int32_t softmax_parts(const void *params, const nnacl_kernel *kernel) {

@@ -76,6 +76,10 @@ static void draw_matmul(check_case *c) {
     p->transpose_b = c->bench ? 0 : check_int(c, 0, 1);
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
+    if (c->dtype == NNACL_S16 && check_chance(c, 70)) {
+        p->q_min = INT16_MIN;
+        p->q_max = INT16_MAX;
+    }
     p->a_zero = check_zero(c);
     p->b_zero = check_zero(c);
     p->y_zero = check_zero(c);

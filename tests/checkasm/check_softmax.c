@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "checkasm.h"
 #include "common/float_math.h"
 #include "softmax/softmax.h"
@@ -14,7 +16,10 @@ static void draw(check_case *c) {
     p->y_zero = check_zero(c);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
     p->to = NNACL_S8;
-    if (p->rounding != NNACL_ROUND_FLOAT_EVEN && check_chance(c, 20)) {
+    const bool is_log = strcmp(c->op->name, "log_softmax") == 0;
+    p->x_offset = is_log && check_chance(c, 50) ? 128 : 0;
+    p->x_scale = 0.1f;
+    if (!is_log && p->rounding != NNACL_ROUND_FLOAT_EVEN && check_chance(c, 20)) {
         p->to = NNACL_S16;
         p->y_scale /= 256.0f;
         p->y_zero = check_int(c, -32768, 32767);
@@ -29,6 +34,7 @@ static void draw(check_case *c) {
         }
     } else if (c->dtype == NNACL_S8) {
         const float scale = check_float(c, 0.001f, 0.3f);
+        p->x_scale = scale;
         float *table = check_vector(c, NNACL_F32, 256);
         check_mark_constant(c);
         for (int32_t i = 0; i < 256; i++) {
