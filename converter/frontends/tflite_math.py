@@ -228,7 +228,7 @@ def batch_matmul(node: TfliteNode) -> Value:
     a, b = node.value(0), node.value(1)
     known = a.dtype is b.dtype and (a.dtype is DType.f32 or a.dtype in (DType.s8, DType.s16))
     require(known, f"{a.dtype.name} by {b.dtype.name} is not supported")
-    require(a.dtype is DType.f32 or is_quantized(a) and is_quantized(b), "integers without scales are not supported")
+    require(a.dtype is DType.f32 or (is_quantized(a) and is_quantized(b)), "integers without scales are not supported")
     attrs = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
     return node.add("matmul", [a, b], attrs, quant=node.output_quant() if is_quantized(a) else None)
 
@@ -364,7 +364,7 @@ ROWS: Mapping[str, Row] = {
     "COS": _unary("cos"),
     "DENSIFY": densify,
     "DEQUANTIZE": dequantize,
-    "DIV": _arithmetic("div", "DivOptions", quantized=False),
+    "DIV": _arithmetic("div", "DivOptions"),
     "ELU": _unary("elu", _float_table("elu")),
     "EQUAL": _comparison("equal"),
     "EXP": _unary("exp", _float_table("exp")),

@@ -139,6 +139,14 @@ def _softmax(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Qua
     return _elementwise(graph, quantize, layer, dtype, quant)
 
 
+def _layer_norm(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """Scale and bias stay in floating point."""
+    x, weights = _operand(graph, layer.input(0), dtype, quantize), layer.inputs[1:]
+    if x is None or x.is_constant or any(value is not None and not value.is_constant for value in weights):
+        return None
+    return _add(graph, quantize, layer, [x, *weights], quant)
+
+
 def _static(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> Callable[..., Value | None]:
     """The form of an op whose constants depend on the shape of its input."""
 
@@ -159,6 +167,8 @@ FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
     "conv_transpose": _transposed,
     "dense": _weighted(0),
     "depthwise_conv2d": _weighted(3),
+    "div": _of_s8(_elementwise),
+    "layer_norm": _of_s8(_layer_norm),
     "log_softmax": _of_s8(_elementwise),
     "matmul": _elementwise,
     "max_pool2d": _pool,

@@ -19,6 +19,7 @@ from .console import (
     count_text,
     open_graph,
     parse_size,
+    print_float_layers,
     print_json,
     progress_bar,
 )
@@ -55,6 +56,7 @@ def command(
     Exit code 1 when something is unsupported or does not fit.
     """
     from microlith.errors import UnsupportedError
+    from microlith.float_layers import float_layers, has_integers
     from microlith.lower import lower
     from microlith.targets import get
 
@@ -78,6 +80,7 @@ def command(
         }
         for call in program.calls
     ]
+    floats = float_layers(graph)
     report: dict[str, Any] = {
         "model": str(model),
         "target": target,
@@ -93,6 +96,8 @@ def command(
         "ram_available": budgets["ram"] or row.ram_bytes,
         "flash_available": budgets["flash"] or row.flash_bytes,
         "layers": layers,
+        "integers": has_integers(graph),
+        "in_float": [{"op": x.node.op, "name": x.name, "reason": x.reason} for x in floats],
     }
     problems = [
         f"{bytes_text(report[f'{kind}_bytes'])} of {label} are more than the {bytes_text(available)} there are"
@@ -142,6 +147,7 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
             + ("" if board == "your chip" else "; name your chip's with --ram and --flash"),
             highlight=False,
         )
+    print_float_layers(report["in_float"], report["integers"])
     for problem in report["problems"]:
         console.print(f"[bold red]does not fit:[/bold red] {problem}", highlight=False)
 

@@ -149,6 +149,17 @@ def bytes_text(size: int) -> str:
     return f"{size / (1 << 20):.2f} MiB"
 
 
+def print_float_layers(layers: Sequence[dict[str, Any]], has_integers: bool) -> None:
+    """What stays in floating point in a model of integers, and why; nothing for other models."""
+    if has_integers and not layers:
+        console.print("all layers compute in integers", highlight=False)
+    if layers:
+        console.print(f"{plural(len(layers), 'layer')} in floating point:", highlight=False)
+        for layer in layers:
+            text = f"  {layer['op']} '{layer['name']}': {layer['reason']}"
+            console.print(text, highlight=False, markup=False)
+
+
 def plural(count: int, noun: str) -> str:
     """``1 node``, ``2 nodes``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
@@ -256,6 +267,7 @@ __all__ = [
     "parse_shapes",
     "parse_size",
     "plural",
+    "print_float_layers",
     "print_json",
     "progress_bar",
     "seeded_input",

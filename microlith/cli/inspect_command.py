@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from .console import JsonOption, ModelArgument, ShapeOption, bytes_text, console, count_text, open_graph, print_json
+from .console import (
+    JsonOption,
+    ModelArgument,
+    ShapeOption,
+    bytes_text,
+    console,
+    count_text,
+    open_graph,
+    print_float_layers,
+    print_json,
+)
 from .constants import ConstantOption
 from .ops_option import OpsOption
 
@@ -25,6 +35,7 @@ def command(
 ) -> None:
     """Show what is in a model: inputs, outputs, layers, sizes. Other formats than .lith are converted in memory."""
     from microlith.binding import describe, is_open, stored_params
+    from microlith.float_layers import float_layers, has_integers
     from microlith.nnacl_kernels import catalogue
     from microlith.text import to_text
 
@@ -62,6 +73,7 @@ def command(
         for kind, values in (("inputs", graph.inputs), ("outputs", graph.outputs))
     }
     weights = list(graph.constants())
+    floats = [{"op": x.node.op, "name": x.name, "reason": x.reason} for x in float_layers(graph)]
     summary = {
         "name": graph.name,
         "contract": graph.contract,
@@ -70,6 +82,7 @@ def command(
         "parameters": sum(value.type.count for value in weights),
         "constant_bytes": sum(value.type.nbytes for value in weights),
         "metadata": graph.metadata,
+        "in_float": floats,
     }
     if as_json:
         print_json({**summary, **ports, "layers": layers})
@@ -96,3 +109,4 @@ def command(
             str(layer["index"]), layer["op"], describe(node), " ".join(layer["outputs"]), macs, size
         )  # fmt: skip
     console.print(table)
+    print_float_layers(floats, has_integers(graph))

@@ -17,6 +17,7 @@ import numpy as np
 from .. import modelfile, targets
 from ..errors import InputError, TargetError
 from ..evaluate import evaluate_all
+from ..float_layers import computes_floats
 from ..ir import Graph, Node, Quant, Value
 
 ENGINES = {
@@ -78,12 +79,6 @@ class Engine:
         """Gives back files and memory."""
 
 
-MOVES = frozenset(
-    "reshape transpose squeeze unsqueeze slice gather concat split tile expand pad shape quantize dequantize".split()
-)
-"""Ops that do no arithmetic of their own."""
-
-
 class _GraphEngine(Engine):
     def __init__(self, graph: Graph, label: str) -> None:
         self.graph, self.label = graph, label
@@ -101,7 +96,6 @@ class _GraphEngine(Engine):
 
 def _layer(graph: Graph, node: Node, value: Value) -> Layer:
     operands = [operand for operand in node.inputs if operand is not None and not operand.is_constant]
-    floats = value.dtype.is_float and node.op not in MOVES and any(operand.dtype.is_float for operand in operands)
     return Layer(
         value.name,
         node.op,
@@ -111,7 +105,7 @@ def _layer(graph: Graph, node: Node, value: Value) -> Layer:
         value.origins,
         tuple(operand.name for operand in operands),
         any(output is value for output in graph.outputs),
-        floats,
+        computes_floats(node),
     )
 
 

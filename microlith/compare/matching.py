@@ -14,8 +14,9 @@ from itertools import permutations
 
 import numpy as np
 
+from ..float_layers import MOVES
 from ..ir import KEEPS_NUMBERS
-from .engines import MOVES, Layer
+from .engines import Layer
 
 _SUFFIX = re.compile(
     r"(_(QuantizeLinear|DequantizeLinear)_(Output|Input)|_(quantized|dequantized|integers|int8|uint8))+(_\d+)?$|:0$"

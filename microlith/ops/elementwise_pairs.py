@@ -13,7 +13,8 @@ from ..dtypes import DType
 from ..ir import Node, TensorType
 from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .conv import CLAMP_ATTRS
-from .quant_rules import materialize_mul, materialize_prelu, materialize_sum
+from .quant_rules import materialize_div, materialize_mul, materialize_prelu, materialize_sum
+from .quotients import quantized_quotient
 from .shape_rules import broadcast_shapes, require, require_dtype
 
 Attrs = Mapping[str, Any]
@@ -71,7 +72,7 @@ _INTEGER_ATTRS: dict[str, Any] = {
     "q_max": 127,
     "rounding": 0,
 }
-_QUANTIZED_BINARY = ("add", "sub", "mul", "prelu")
+_QUANTIZED_BINARY = ("add", "sub", "mul", "div", "prelu")
 _INTEGER_BINARY = ("add", "sub", "mul", "div", "mod", "fmod", "max", "min", "squared_difference", "pow")
 _SIGNED_BINARY = ("squared_difference", "pow")
 
@@ -97,8 +98,11 @@ def _quantized_binary(name: str, a: Array, b: Array, attrs: Attrs) -> Array:
     if rounding == numerics.FLOAT_EVEN:
         real_a = np.float32(attrs["a_scale"]) * left.astype(np.float32)
         real_b = np.float32(attrs["b_scale"]) * right.astype(np.float32)
-        quotient = _BINARY[name](real_a, real_b) / np.float32(attrs["y_scale"])
-        y = np.clip(np.rint(quotient.astype(np.float64)), -1e9, 1e9).astype(np.int64)
+        with np.errstate(all="ignore"):
+            quotient = _BINARY[name](real_a, real_b) / np.float32(attrs["y_scale"])
+        y = np.clip(np.nan_to_num(np.rint(quotient.astype(np.float64))), -1e9, 1e9).astype(np.int64)
+    elif name == "div":
+        y = quantized_quotient(left, right, attrs["y_mult"], attrs["y_shift"], rounding)
     elif name == "prelu":
         positive = numerics.requantize(left, attrs["a_mult"], attrs["a_shift"], rounding)
         product = numerics.requantize(left * right, attrs["y_mult"], attrs["y_shift"], rounding)
@@ -110,7 +114,11 @@ def _quantized_binary(name: str, a: Array, b: Array, attrs: Attrs) -> Array:
         scaled_a = _rescaled(left << shift, attrs["a_mult"], attrs["a_shift"], rounding)
         scaled_b = _rescaled(right << shift, attrs["b_mult"], attrs["b_shift"], rounding)
         y = numerics.requantize(_BINARY[name](scaled_a, scaled_b), attrs["y_mult"], attrs["y_shift"], rounding)
-    return np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"]).astype(a.dtype)
+    result = np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"])
+    if name == "div":
+        ends = np.where(left == 0, attrs["y_zero"], np.where(left > 0, attrs["q_max"], attrs["q_min"]))
+        result = np.where(right == 0, ends, result)
+    return result.astype(a.dtype)
 
 
 def _binary_reference(name: str) -> Callable[[Sequence[Array], Attrs], list[Array]]:
@@ -150,10 +158,12 @@ def _quantized_attrs(rng: np.random.Generator, name: str, dtype: type) -> dict[s
     attrs |= {"a_scale": a_scale, "b_scale": b_scale, "y_scale": y_scale, "rounding": sampling.rounding(rng)}
     if name == "add" and rng.integers(4) == 0:
         attrs["rounding"] = numerics.TFLITE_DOWN
-    factors = {"y": a_scale * b_scale / y_scale}
+    if name == "div":
+        y_scale = attrs["y_scale"] = float(np.float32(a_scale / b_scale * 2.0 ** rng.uniform(-7, 1)))
+    factors = {"y": a_scale / (b_scale * y_scale) if name == "div" else a_scale * b_scale / y_scale}
     if name == "prelu":
         factors["a"] = a_scale / y_scale
-    elif name != "mul":
+    elif name not in ("mul", "div"):
         twice_max = 2.0 * max(a_scale, b_scale)
         attrs["left_shift"] = left = 20 if dtype is np.int8 else 15
         factors = {"a": a_scale / twice_max, "b": b_scale / twice_max, "y": twice_max / ((1 << left) * y_scale)}
@@ -169,7 +179,7 @@ def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
         a_shape, b_shape = broadcast_pair(rng)
         kind = int(rng.integers(4))
         if name in _QUANTIZED_BINARY and kind in (0, 1):
-            narrow = np.int16 if rng.integers(3) == 0 else np.int8
+            narrow = np.int16 if rng.integers(3) == 0 and name != "div" else np.int8
             operands = [sampling.integers(rng, shape, narrow) for shape in (a_shape, b_shape)]
             return Sample(operands, _quantized_attrs(rng, name, narrow))
         if name in ("max", "min") and kind == 1:
@@ -200,7 +210,13 @@ _BINARY_DOC = {
 
 
 def _binary(name: str) -> OpDef:
-    rules = {"add": materialize_sum, "sub": materialize_sum, "mul": materialize_mul, "prelu": materialize_prelu}
+    rules = {
+        "add": materialize_sum,
+        "sub": materialize_sum,
+        "mul": materialize_mul,
+        "div": materialize_div,
+        "prelu": materialize_prelu,
+    }
     same = QuantRule("same") if name in ("max", "min") else None
     return OpDef(
         name=name,

@@ -9,7 +9,9 @@ import numpy as np
 
 from ..dtypes import DType
 from ..ir import Node, TensorType
-from . import REQUIRED, OpDef, Sample, Tolerance, register, sampling
+from ..numerics import quantize_array
+from . import REQUIRED, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from .quant_rules import materialize_layer_norm
 from .shape_rules import require, require_dtype, require_equal, require_rank, same_type
 
 Attrs = Mapping[str, Any]
@@ -21,7 +23,8 @@ TOLERANCE = Tolerance(4e-6, 2e-6)
 def _infer_rows(node: Node) -> list[TensorType]:
     """layer_norm and rms_norm."""
     x, axis = node.input(0), node.attrs["axis"]
-    require_dtype(node, x, DType.f32)
+    require_dtype(node, x, DType.f32, *((DType.s8,) if node.op == "layer_norm" else ()))
+    require(node, x.dtype is DType.f32 or not node.attrs["with_statistics"], "s8 has no statistics")
     require(node, 0 <= axis < len(x.shape), f"axis {axis} is out of range for rank {len(x.shape)}")
     for index in range(1, len(node.inputs)):
         weights = node.optional_input(index)
@@ -44,6 +47,8 @@ def _affine(y: Array, scale: Array | None, bias: Array | None) -> Array:
 def _reference_layer_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
     x, scale, bias = (*inputs, None, None)[:3]
     assert x is not None
+    if x.dtype == np.int8:
+        return [_layer_norm_s8(x, scale, bias, attrs)]
     wide = x.astype(np.float64)
     axes = tuple(range(attrs["axis"], x.ndim))
     mean = wide.mean(axis=axes, keepdims=True)
@@ -51,6 +56,22 @@ def _reference_layer_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[
     y = _affine((wide - mean) * factor, scale, bias)
     results = [y, mean, factor] if attrs["with_statistics"] else [y]
     return [result.astype(np.float32) for result in results]
+
+
+def _layer_norm_s8(x: Array, scale: Array | None, bias: Array | None, attrs: Attrs) -> Array:
+    """In the steps and types that norm.h states."""
+    axes = tuple(range(attrs["axis"], x.ndim))
+    count = np.float64(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+    wide = x.astype(np.int64)
+    total, squares = (array.sum(axis=axes, keepdims=True) for array in (wide, wide * wide))
+    x_scale = np.float64(np.float32(attrs["x_scale"]))
+    variance = (np.int64(count) * squares - total * total).astype(np.float64) / (count * count)
+    mean = (total / count).astype(np.float32)
+    root = np.sqrt(variance * (x_scale * x_scale) + np.float64(np.float32(attrs["epsilon"])))
+    factor = (x_scale / root).astype(np.float32)
+    real = _affine((x.astype(np.float32) - mean) * factor, scale, bias)
+    y = quantize_array(real, attrs["y_scale"], attrs["y_zero"], np.int8, attrs["rounding"])
+    return np.asarray(y)
 
 
 def _reference_rms_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
@@ -72,6 +93,11 @@ def _rows_sample(rng: np.random.Generator, inputs: int) -> Sample:
 
 def _sample_layer_norm(rng: np.random.Generator) -> Sample:
     sample = _rows_sample(rng, 3)
+    if rng.integers(2):
+        assert sample.inputs[0] is not None
+        attrs = {**sample.attrs, "y_zero": sampling.zero_point(rng), "rounding": sampling.rounding(rng)}
+        attrs |= {name: float(np.float32(2.0 ** rng.uniform(-7, -2))) for name in ("x_scale", "y_scale")}
+        return Sample([sampling.integers(rng, sample.inputs[0].shape), *sample.inputs[1:]], attrs)
     return Sample(sample.inputs, {**sample.attrs, "with_statistics": int(rng.integers(2))})
 
 
@@ -146,7 +172,11 @@ register(
         infer=_infer_rows,
         reference=_reference_layer_norm,
         samples=_sample_layer_norm,
-        attrs={"axis": REQUIRED, "epsilon": 1e-5, "with_statistics": 0},
+        attrs={
+            "axis": REQUIRED, "epsilon": 1e-5, "with_statistics": 0,
+            "x_scale": 1.0, "y_scale": 1.0, "y_zero": 0, "rounding": 0,
+        },
+        quant=QuantRule(materialize=materialize_layer_norm),
         tolerance=TOLERANCE,
         doc="The dimensions from axis on brought to mean 0 and variance 1, scaled and shifted.",
     ),

@@ -232,6 +232,14 @@ def materialize_mul(node: Node, contract: str) -> Materialized:
     return attrs, {}
 
 
+def materialize_div(node: Node, contract: str) -> Materialized:
+    """For div."""
+    attrs, constants = materialize_mul(node, contract)
+    wide = np.float32 if contract == "tflite-double" else np.float64
+    a_scale, b_scale, y_scale = (wide(attrs[name]) for name in ("a_scale", "b_scale", "y_scale"))
+    return {**attrs, **_factor("y_", float(a_scale / (b_scale * y_scale)))}, constants
+
+
 def materialize_prelu(node: Node, contract: str) -> Materialized:
     """For prelu: one factor for positive elements, one for products."""
     attrs, constants = materialize_mul(node, contract)
@@ -252,6 +260,14 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
     y_scale, y_zero = tensor_quant(node, node.output)
     attrs = {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.CONTRACTS[contract]}
     return attrs | ({"x_scale": float(x_scale)} if node.op == "log_softmax" else {}), {1: table}
+
+
+def materialize_layer_norm(node: Node, contract: str) -> Materialized:
+    """For layer_norm, whose scale and bias stay in floating point."""
+    x_scale, _ = tensor_quant(node, node.input(0))
+    y_scale, y_zero = tensor_quant(node, node.output)
+    rounding = numerics.CONTRACTS[contract]
+    return {"x_scale": float(x_scale), "y_scale": float(y_scale), "y_zero": y_zero, "rounding": rounding}, {}
 
 
 def materialize_mean(node: Node, contract: str) -> Materialized:

@@ -13,7 +13,7 @@
  * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs; relu s8 is a
  *   clip in the integers and lives in requantize.
  * binary (a, b -> y, numpy broadcasting): add sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference
- *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul prelu also s8; max min also
+ *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8; max min also
  * s8 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers wrap;
  *   integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0. clamp_min
  *   and clamp_max apply to every f32 and f64 op of the family.
@@ -33,8 +33,10 @@
  *                     requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero)
  * s8 mul: y = clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero).
  * s8 prelu: y = clamp((a > a_zero ? requant(a - a_zero, a_mult, a_shift) : that of mul) + y_zero).
+ * s8 div: y = clamp((a - a_zero) / (b - b_zero) * y_mult * 2^(y_shift - 31) + y_zero), under single rounded once, halves
+ *   up; under tflite-double as LiteRT computes it, with a reciprocal in Q31. By 0: q_max, q_min, and y_zero for 0 / 0.
  * float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
- *   float32 (mul: the product; prelu: the one or the other).
+ *   float32 (mul: the product; div: the quotient; prelu: the one or the other).
  * s16 as s8; but under float-even the operands have no zero points.
  */
 #ifndef NNACL_ELEMENTWISE_H

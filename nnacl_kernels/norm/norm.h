@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations. f32.
+/* Normalizations. f32, and layer_norm of s8.
  *
  * layer_norm: y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on. Inputs 0 x,
  *   1 scale, 2 bias (both optional, of the shape x.dims[axis ..]). Outputs y and, with with_statistics, the mean and
@@ -12,6 +12,11 @@
  *   dimension holds the channels.
  *
  * The variance is the mean of the squared distances from the mean.
+ *
+ * layer_norm of s8, with scale and bias in f32 and without statistics: sum and sum of squares are exact integers, mean
+ * and factor = x_scale / sqrt(variance * x_scale^2 + epsilon) are computed in double and rounded to float; y =
+ * clamp(round(((x - mean) * factor * scale + bias) / y_scale) + y_zero) in float, halves to even under float-even, else
+ * away from zero. At most 2^20 elements are normalized together.
  */
 #ifndef NNACL_NORM_H
 #define NNACL_NORM_H
@@ -30,6 +35,10 @@ typedef struct nnacl_norm_params {
     /* shapes, derived */
     int32_t rows, depth;
     int32_t has_scale, has_bias;
+    /* attributes */
+    float x_scale, y_scale; /* s8 */
+    int32_t y_zero;
+    int32_t rounding;
 } nnacl_norm_params;
 
 typedef struct nnacl_group_norm_params {

@@ -4,6 +4,8 @@
 #include "norm/norm.h"
 
 #define LEAST_ELEMENTS_PER_PART 8192
+/* So that depth times a sum of squares fits in 64 bits. */
+#define MOST_INTEGERS (1 << 20)
 
 static bool epsilon_ok(float epsilon) {
     return epsilon >= 0.0f && epsilon <= 3.4e38f;
@@ -30,7 +32,8 @@ static const char *resize_rows(nnacl_norm_params *p, const nnacl_tensor *in, int
     const char *message = nnacl_shape_check(in, n_in, 1, most, 1);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0], *scale = nnacl_plan_input(in, n_in, 1), *bias = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(x->dtype == NNACL_F32, "x must be f32");
+    const bool is_s8 = most == 3 && x->dtype == NNACL_S8;
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || is_s8, "x must be f32, or s8 for layer_norm");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of x");
     NNACL_REQUIRE(epsilon_ok(p->epsilon), "epsilon is negative or not finite");
     NNACL_REQUIRE(is_tail(scale, x, p->axis) && is_tail(bias, x, p->axis),
@@ -44,11 +47,19 @@ static const char *resize_rows(nnacl_norm_params *p, const nnacl_tensor *in, int
         }
         NNACL_REQUIRE(rows <= INT32_MAX && depth <= INT32_MAX, "x has too many rows");
     }
+    if (is_s8) {
+        NNACL_REQUIRE(depth <= MOST_INTEGERS, "more than 2^20 integers are normalized together");
+        NNACL_REQUIRE(p->with_statistics == 0, "s8 has no statistics");
+        NNACL_REQUIRE(p->x_scale > 0.0f && p->x_scale <= 3.4e38f && p->y_scale > 0.0f && p->y_scale <= 3.4e38f,
+                      "x_scale and y_scale must be positive and finite");
+        NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
+                      "unknown rounding contract, or y_zero outside -128 .. 127");
+    }
     p->rows = (int32_t)rows;
     p->depth = (int32_t)depth;
     p->has_scale = scale != NULL;
     p->has_bias = bias != NULL;
-    return nnacl_shape_set(&out[0], NNACL_F32, x->rank, x->dims);
+    return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
 }
 
 static const char *layer_norm_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,

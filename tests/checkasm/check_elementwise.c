@@ -69,7 +69,7 @@ static void draw_binary(check_case *c) {
             p->q_max = INT16_MAX;
         }
     }
-    const bool is_product = is(c, "mul") || is(c, "prelu");
+    const bool is_product = is(c, "mul") || is(c, "div") || is(c, "prelu");
     p->left_shift = check_chance(c, 80) ? 20 : check_int(c, 0, 20);
     check_multiplier(c, check_int(c, -6, 0), &p->a_mult, &p->a_shift);
     check_multiplier(c, check_int(c, -6, 0), &p->b_mult, &p->b_shift);

@@ -24,7 +24,11 @@ static void draw_rows(check_case *c, int32_t weights) {
     nnacl_norm_params *p = (void *)&c->params;
     int32_t dims[NNACL_MAX_RANK];
     const int32_t rank = draw_shape(c, dims);
-    check_input(c, NNACL_F32, rank, dims);
+    check_input(c, c->dtype, rank, dims);
+    p->x_scale = check_float(c, 0.005f, 0.2f);
+    p->y_scale = check_float(c, 0.005f, 0.1f);
+    p->y_zero = check_zero(c);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
     p->axis = check_chance(c, 60) ? rank - 1 : check_int(c, 0, rank - 1);
     p->epsilon = check_power(c, -8);
     for (int32_t i = 0; i < weights; i++) {
@@ -34,7 +38,7 @@ static void draw_rows(check_case *c, int32_t weights) {
 }
 
 static void draw_layer_norm(check_case *c) {
-    ((nnacl_norm_params *)(void *)&c->params)->with_statistics = check_int(c, 0, 1);
+    ((nnacl_norm_params *)(void *)&c->params)->with_statistics = c->dtype == NNACL_F32 ? check_int(c, 0, 1) : 0;
     c->n_out = ((nnacl_norm_params *)(void *)&c->params)->with_statistics ? 3 : 1;
     draw_rows(c, 2);
 }
