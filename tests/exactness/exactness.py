@@ -3,14 +3,12 @@
 A case is one element of a result. Each model has scales, zero points and shapes of its own and is run on inputs of six
 kinds (noise, small noise, all lowest, all highest, all zero points, a ramp).
 
-    python tests/exactness/exactness.py                       # 100,000 cases for every operator and type
-    python tests/exactness/exactness.py --only ADD --cases 5000
+benchmarks/exactness/run_exactness.py runs it for every operator and type.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -19,11 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
-from operator_cases import OPERATORS, Operator
 from litert_rung import interpreter, random_input, run_interpreter
+from operator_cases import OPERATORS, Operator
 
 import microlith
 from microlith import modelfile
@@ -151,7 +146,7 @@ def _reference(graph: Graph, named: dict[str, np.ndarray]) -> np.ndarray:
 def table(results: Sequence[tuple[str, str, Count]]) -> str:
     """The results as a Markdown table."""
     lines = [
-        "| operator | type | models | cases | differ from LiteRT | NumPy, tflite-double | NumPy, single | NumPy, float-even |",
+        "| operator | type | models | cases | not as LiteRT | not as NumPy: tflite-double | single | float-even |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, dtype, count in results:
@@ -187,7 +182,3 @@ def main() -> None:
                 for text in (count.failures[:3], count.examples[:3]):
                     print(*(f"    {line}" for line in text), sep="\n", end="\n" if text else "")
     print(table(results))
-
-
-if __name__ == "__main__":
-    main()

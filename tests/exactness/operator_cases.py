@@ -208,7 +208,7 @@ def arithmetic(name: str) -> Draw:
         if name == "MUL":
             base = one["scale"] * other["scale"] * steps
         elif name == "DIV":
-            # Below 128 LiteRT shifts by more than 31 places for small quotients, which is undefined: it gives any number.
+            # Below 128 LiteRT shifts small quotients by more than 31 places, which is undefined: it gives anything.
             base = one["scale"] / other["scale"] / 256
         else:
             base = max(one["scale"], other["scale"])
