@@ -143,8 +143,8 @@ def _sample_matmul(rng: np.random.Generator) -> Sample:
         attrs = {"mult": multiplier, "shift": shift, "scale": float(np.float32(factor))}
         attrs |= {name: sampling.zero_point(rng) for name in ("a_zero", "b_zero", "y_zero")}
         attrs |= {"rounding": sampling.rounding(rng), **sampling.integer_clamp(rng)}
-        dtype = np.int16 if is_wide else np.int8
-        return Sample([sampling.integers(rng, shape, dtype) for shape in shapes], {**flags, **attrs})
+        narrow = np.int16 if is_wide else np.int8
+        return Sample([sampling.integers(rng, shape, narrow) for shape in shapes], {**flags, **attrs})
     bias = sampling.floats(rng, (n,)) if rng.integers(2) else None
     return Sample([*(sampling.floats(rng, shape) for shape in shapes), bias], {**flags, **sampling.clamp(rng)})
 

@@ -13,29 +13,28 @@
  * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs; relu s8 is a
  *   clip in the integers and lives in requantize.
  * binary (a, b -> y, numpy broadcasting): add sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference
- *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8; max min also
- * s8 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers wrap;
- *   integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0. clamp_min
- *   and clamp_max apply to every f32 and f64 op of the family.
- * compare (a, b -> y b8, broadcasting): equal not_equal less less_equal greater greater_equal (f32 f64 s8 u8 s32 s64
- *   u64; equal and not_equal also b8), logical_and logical_or logical_xor (b8; any byte but 0 is true).
- * bitwise_and bitwise_or bitwise_xor bit_shift_left bit_shift_right (a, b -> y, broadcasting): all integers. A shift by
- *   as many places as there are bits, or by a negative number, leaves 0, or the sign when a signed number goes to the
- *   right.
- * sigmoid_table (s16): the logistic function, or the hyperbolic tangent where `tanh` is 1, as LiteRT computes them: x *
- *   mult / 2^shift is x in steps of 1 / (24 * 512) (tanh: of 2 x in steps of 1 / (24 * 256)); input 1 is u16 [256], the
- *   values of the logistic function at i / 24 in steps of 2^-16, between which is interpolated; y has steps of 2^-15.
- *   With mult 0, x * 2^shift (0 or 1) is in steps of 2^-12 and the functions are those of common/fixed_point.h.
- * where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
+ *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8; max min
+ *   also s8 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers
+ * wrap; integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0.
+ * clamp_min and clamp_max apply to every f32 and f64 op of the family. compare (a, b -> y b8, broadcasting): equal
+ * not_equal less less_equal greater greater_equal (f32 f64 s8 u8 s32 s64 u64; equal and not_equal also b8), logical_and
+ * logical_or logical_xor (b8; any byte but 0 is true). bitwise_and bitwise_or bitwise_xor bit_shift_left
+ * bit_shift_right (a, b -> y, broadcasting): all integers. A shift by as many places as there are bits, or by a
+ * negative number, leaves 0, or the sign when a signed number goes to the right. sigmoid_table (s16): the logistic
+ * function, or the hyperbolic tangent where `tanh` is 1, as LiteRT computes them: x * mult / 2^shift is x in steps of 1
+ * / (24 * 512) (tanh: of 2 x in steps of 1 / (24 * 256)); input 1 is u16 [256], the values of the logistic function at
+ * i / 24 in steps of 2^-16, between which is interpolated; y has steps of 2^-15. With mult 0, x * 2^shift (0 or 1) is
+ * in steps of 2^-12 and the functions are those of common/fixed_point.h. where (condition b8, a, b -> y, broadcasting):
+ * condition ? a : b, any type.
  *
  * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):
  *   y = clamp(requant(requant((a - a_zero) << left_shift, a_mult, a_shift) +-
  *                     requant((b - b_zero) << left_shift, b_mult, b_shift), y_mult, y_shift) + y_zero)
  * s8 mul: y = clamp(requant((a - a_zero) * (b - b_zero), y_mult, y_shift) + y_zero).
  * s8 prelu: y = clamp((a > a_zero ? requant(a - a_zero, a_mult, a_shift) : that of mul) + y_zero).
- * s8 div: y = clamp((a - a_zero) / (b - b_zero) * y_mult * 2^(y_shift - 31) + y_zero), under single rounded once, halves
- *   up; under tflite-double as LiteRT computes it, with a reciprocal in Q31. By 0: q_max, q_min, and y_zero for 0 / 0.
- * float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
+ * s8 div: y = clamp((a - a_zero) / (b - b_zero) * y_mult * 2^(y_shift - 31) + y_zero), under single rounded once,
+ * halves up; under tflite-double as LiteRT computes it, with a reciprocal in Q31. By 0: q_max, q_min, and y_zero for 0
+ * / 0. float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
  *   float32 (mul: the product; div: the quotient; prelu: the one or the other).
  * s16 as s8; but under float-even the operands have no zero points.
  */
