@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from ..errors import InputError
-from .causes import Isolation, find_causes, model_inputs
+from .causes import Isolation, find_causes, is_clipped, model_inputs
 from .differences import Comparison, to_real
 from .engines import Arrays, Engine, Layer, open_engine, parse_subject
 from .feeds import InputMap, load_samples
@@ -125,6 +125,8 @@ class _Work:
         for number, match in enumerate(compared, 1):
             sums, own = self.sums[match.b.name], alone.get(match.b.name)
             before = [self.sums[name] for name in match.b.inputs if name in self.sums]
+            if any(is_clipped(item) for item in before):  # then the layer alone gets clipped numbers too
+                own = None
             causes = find_causes(match.b, sums, own, before, has_integers)
             layers.append(LayerReport(number, match, sums, own, causes))
         names = {match.b.name for match in compared}

@@ -69,11 +69,9 @@ def find_causes(
         found.append(Cause(FLOAT_FALLBACK, f"{layer.op} computes in floating point in a model of integers"))
     if whole.equal or whole.noise == 0.0:
         return found
-    if any(_is_clipped(item) for item in before):  # then the layer alone gets clipped numbers too
-        alone = None
     own = alone if alone is not None and alone.count else whole
     limits = real_range(layer.quant, layer.dtype)
-    if limits is not None and _is_clipped(whole):
+    if limits is not None and is_clipped(whole):
         found.append(
             Cause(
                 RANGE_CLIPPED,
@@ -86,16 +84,19 @@ def find_causes(
     gain, offset, rest = own.fitted_noise()
     mismatch = own.noise - rest > FIT_PART * own.noise and own.mean_square > STEP_NOISES * floor
     mismatch &= (abs(gain - 1) > SAME_GAIN or abs(offset) > step) and own.sqnr < FLOAT_SQNR
-    if mismatch and not _is_clipped(whole) and not any(_is_clipped(item) for item in before):
+    if mismatch and not is_clipped(whole) and not any(is_clipped(item) for item in before):
         found.append(Cause(SCALE_MISMATCH, f"the numbers are about {gain:.4g} times the reference, plus {offset:.3g}"))
-    if own.noise > 0 and not any(cause.tag in (RANGE_CLIPPED, SCALE_MISMATCH) for cause in found):
+    inherited = _is_inherited(own, whole, alone, before)
+    known = own is not whole or not inherited
+    if known and own.noise > 0 and not any(cause.tag in (RANGE_CLIPPED, SCALE_MISMATCH) for cause in found):
         found.append(Cause(ROUNDING, _rounding_text(layer, own, floor)))
-    if _is_inherited(own, whole, alone, before):
+    if inherited:
         found.append(Cause(INHERITED, "most of the noise comes in from the layers before"))
     return found
 
 
-def _is_clipped(numbers: Comparison) -> bool:
+def is_clipped(numbers: Comparison) -> bool:
+    """Whether a range that is too small makes a good part of the noise."""
     return numbers.clipped > 0 and numbers.clipped_noise > CLIPPED_PART * numbers.noise
 
 
@@ -103,7 +104,7 @@ def _is_inherited(own: Comparison, whole: Comparison, alone: Comparison | None, 
     if alone is not None and alone.count:
         return own.mean_square < INHERITED_PART * whole.mean_square
     noisy = [item.sqnr for item in before if item.count and not item.equal]
-    return bool(noisy) and min(noisy) <= whole.sqnr + 1.0
+    return bool(noisy) and min(noisy) <= whole.sqnr + 3.0
 
 
 def _rounding_text(layer: Layer, own: Comparison, floor: float) -> str:
