@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What computes in floating point in a model of integers, and why."""
 
 from __future__ import annotations

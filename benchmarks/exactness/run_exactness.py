@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Integer kernels against NumPy and LiteRT over 100,000 random cases of every operator; the table of docs/exactness.md.
 
 python benchmarks/exactness/run_exactness.py [--only ADD] [--dtypes int8] [--cases 100000] [--seed 0]

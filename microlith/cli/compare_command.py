@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """microlith compare"""
 
 from __future__ import annotations

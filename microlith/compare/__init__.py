@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two models, or one in two engines, compared tensor by tensor: how far apart, where, and why."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Why a tensor differs: tags with a sentence each, from what was measured.
 
 A layer is judged by what it does to the reference's own numbers where that is known (``Isolation``), because noise that

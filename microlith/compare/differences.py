@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far one tensor is from another, over many samples and without keeping any."""
 
 from __future__ import annotations

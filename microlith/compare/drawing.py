@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the boxes of a graph and the points of a histogram stand, in the units of an SVG."""
 
 from __future__ import annotations

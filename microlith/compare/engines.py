@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be compared: a model in an engine, with names for the tensors between its layers.
 
 An engine is opened from text: ``PATH`` or ``PATH@ENGINE``. The engines here run a graph of ours; ``peers.py`` has those

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples from .npz files and folders of arrays, one at a time, and their form in another model's inputs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which tensor of one model is which of another: by origin, by name, and by order between those that are known.
 
 Passes fuse, rename and remove layers. A tensor of a converted model knows the tensors of the original model that it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report as one HTML file that needs nothing else: no network, no framework, and no script to be read."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Original models in the engines that they are made for, where these are installed: ONNX Runtime and LiteRT."""
 
 from __future__ import annotations

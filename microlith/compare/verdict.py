@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a comparison found, layer by layer, and thresholds on it."""
 
 from __future__ import annotations

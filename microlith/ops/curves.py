@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -84,11 +85,16 @@ def sigmoid_points() -> np.ndarray:
     return points.astype(np.uint16)
 
 
+NEAR_POWER = 1e-3
+"""LiteRT takes a scale for a power of two when its binary logarithm is so near to a whole number."""
+
+
 def sigmoid_attrs(scale: float, tanh: bool) -> dict[str, int]:
     """The attributes of sigmoid_table for an input of this scale."""
-    fraction, exponent = np.frexp(scale)
-    left = 12 + int(exponent) - 1
-    if fraction == 0.5 and left in ((0, 1) if tanh else (0,)):  # a power of two
+    exponent = math.log2(scale) if scale > 0 else math.inf
+    nearest = round(exponent) if math.isfinite(exponent) else 0
+    left = 12 + nearest
+    if abs(exponent - nearest) < NEAR_POWER and left in ((0, 1) if tanh else (0,)):
         return {"tanh": int(tanh), "mult": 0, "shift": left}
     multiplier, shift = scale * 4096.0 * 3.0, 0
     while multiplier <= 32767.0 / 2.0 and shift <= 30:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The quotient of two small integers in the arithmetic of ``nnacl_kernels/elementwise/div_s8_c.c``."""
 
 from __future__ import annotations

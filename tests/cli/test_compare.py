@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """microlith compare: what it measures against NumPy, which layers it finds, the causes it names, and its page."""
 
 from __future__ import annotations

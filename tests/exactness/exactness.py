@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Our integer kernels against our NumPy reference and against LiteRT's built-in kernels, over random models.
 
 A case is one element of a result. Each model has scales, zero points and shapes of its own and is run on inputs of six

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random TFLite models of one integer operator, with scales and zero points at the edges of what is allowed.
 
 A scale is drawn log-uniform, or as a power of two (exact halves), or next to one; a second scale often is a power of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Integer kernels against NumPy and LiteRT over random models of every operator; exactness.py does the same in full."""
 
 from __future__ import annotations

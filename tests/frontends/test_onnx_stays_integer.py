@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """QDQ models stay integer: what computes in floating point is told with a reason, results are those of ONNX Runtime."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A tensor knows which tensors of the original model it stands for, through all passes and in the file."""
 
 from __future__ import annotations
