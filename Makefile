@@ -17,7 +17,7 @@ LIBRARY_SOURCES := pyproject.toml $(shell find runtime nnacl_kernels \
 PIP_INSTALL := $(VENV)/bin/pip install --quiet
 EDITABLE := $(PIP_INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-full bench-cpu bench-mcu train lint format clean
+.PHONY: help demo test test-full bench-cpu bench-mcu models-table train lint format clean
 
 help:
 	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
@@ -25,6 +25,7 @@ help:
 	@echo "make test-full  all tests (installs torch)"
 	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names)"
 	@echo "make bench-cpu  times beside ONNX Runtime and LiteRT (MODELS=names or files)"
+	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
 	@echo "make train      train the model of the demo again (installs torch)"
 	@echo "make lint       style and types"
 	@echo "make format     put every file into the style"
@@ -44,6 +45,9 @@ bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-test
 	$(VENV)/bin/python benchmarks/cpu/compare.py $(MODELS) --int8
+
+models-table: $(VENV)/.system-test $(VENV)/.installed-test
+	$(VENV)/bin/python benchmarks/models/model_table.py $(if $(MODELS),--models $(MODELS))
 
 train: $(VENV)/.installed-train
 	$(VENV)/bin/python examples/digits/train.py

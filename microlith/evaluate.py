@@ -7,6 +7,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 import numpy as np
 
 from . import ops
+from .dtypes import DType
 from .errors import InputError
 from .ir import Graph, Node, Value
 
@@ -17,60 +18,71 @@ MOST_ITERATIONS = 1_000_000
 """A loop that goes on for longer is taken for one that never ends."""
 
 
-def evaluate(graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None) -> dict[str, np.ndarray]:
+def evaluate(
+    graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None, *, double: bool = False
+) -> dict[str, np.ndarray]:
     """The outputs of a graph by name. Raises InputError for a missing or unfit input.
 
     ``states`` holds what the states are before the run, and afterwards what they have become; one that is missing has
     its start value. Without it every run is the first one.
+
+    ``double``: what the graph holds in single precision is kept in double precision between the ops, so that the
+    result is nearly free of rounding and two executions in single precision can be held against it.
     """
-    values = evaluate_all(graph, inputs, states)
+    values = evaluate_all(graph, inputs, states, double=double)
     return {value.name: values[value] for value in graph.outputs}
 
 
 def evaluate_all(
-    graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None
+    graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None, *, double: bool = False
 ) -> dict[Value, np.ndarray]:
     """Every value of a graph, intermediate ones included. Integer nodes must be materialized."""
     given = {value: _checked(value, inputs) for value in graph.inputs}
     held = {} if states is None else states
     given.update({state.input: held.get(state.input.name, state.start()) for state in graph.states})
     with np.errstate(all="ignore"):  # infinities and NaNs are values like others
-        values = _computed(graph, given)
+        values = _computed(graph, given, double)
     held.update({state.input.name: values[state.output] for state in graph.states})
     return values
 
 
-def _computed(graph: Graph, given: Mapping[Value, np.ndarray]) -> dict[Value, np.ndarray]:
+def _computed(graph: Graph, given: Mapping[Value, np.ndarray], double: bool) -> dict[Value, np.ndarray]:
     """Every value of a graph from its inputs and states."""
-    values = dict(given)
+    values = {value: _kept(array, value, double) for value, array in given.items()}
     for value in graph.constants():
         assert value.data is not None
-        values[value] = value.data
+        values[value] = _kept(value.data, value, double)
     for node in graph.nodes:
         arrays = [None if value is None else values[value] for value in node.inputs]
-        for output, result in zip(node.outputs, _results(node, arrays), strict=True):
-            array = np.asarray(result, dtype=output.dtype.numpy)
-            values[output] = np.ascontiguousarray(array).reshape(array.shape)
+        for output, result in zip(node.outputs, node_results(node, arrays, double), strict=True):
+            values[output] = _kept(result, output, double)
     return values
 
 
-def _results(node: Node, arrays: Sequence[np.ndarray | None]) -> Sequence[np.ndarray]:
+def _kept(array: np.ndarray, value: Value, double: bool) -> np.ndarray:
+    """An array in the type of its value, or in double precision instead of single."""
+    kept = np.asarray(array, np.float64 if double and value.dtype is DType.f32 else value.dtype.numpy)
+    return np.ascontiguousarray(kept).reshape(kept.shape)
+
+
+def node_results(node: Node, arrays: Sequence[np.ndarray | None], double: bool = False) -> Sequence[np.ndarray]:
+    """What one node makes of its inputs (None: absent); ``double`` as in ``evaluate``."""
     opdef = ops.get(node.op)
     if not opdef.subgraphs:
         return opdef.reference(arrays, node.attrs)
     known = [array for array in arrays if array is not None]
     if node.op == "if":
-        return _called(node.subgraphs[0 if known[0].any() else 1], known[1:])
-    return _looped(node, known)
+        return _called(node.subgraphs[0 if known[0].any() else 1], known[1:], double)
+    return _looped(node, known, double)
 
 
-def _called(graph: Graph, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _called(graph: Graph, arrays: Sequence[np.ndarray], double: bool) -> list[np.ndarray]:
     """The outputs of a subgraph."""
-    values = _computed(graph, dict(zip(graph.inputs, arrays, strict=True)))
+    values = _computed(graph, dict(zip(graph.inputs, arrays, strict=True)), double)
     return [values[value] for value in graph.outputs]
 
 
-def _looped(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _looped(node: Node, arrays: Sequence[np.ndarray], double: bool) -> list[np.ndarray]:
     (body,) = node.subgraphs
     carried = node.attrs["carried"]
     limit, condition, state = int(arrays[0].reshape(())), bool(arrays[1].any()), list(arrays[2 : 2 + carried])
@@ -84,7 +96,7 @@ def _looped(node: Node, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
             np.full((1,) * len(number.shape), count, number.dtype.numpy),
             np.full((1,) * len(flag.shape), condition, flag.dtype.numpy),
         )
-        results = _called(body, [*scalars, *state, *arrays[2 + carried :]])
+        results = _called(body, [*scalars, *state, *arrays[2 + carried :]], double)
         condition, state = bool(results[0].any()), list(results[1 : 1 + carried])
         for items, result in zip(collected, results[1 + carried :], strict=True):
             items.append(result)

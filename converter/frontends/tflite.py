@@ -20,6 +20,7 @@ from microlith.ir import Graph, TensorType, Value
 from microlith.verify import MAX_DEPTH
 
 from . import (
+    tflite_complex,
     tflite_composite,
     tflite_control,
     tflite_conv,
@@ -50,13 +51,16 @@ ROWS: Mapping[str, Row] = {
 }
 """Builtin operator -> its conversion."""
 
+COMPLEX_ROWS: Mapping[str, Row] = tflite_complex.ROWS
+"""The same for operators that take or give complex numbers."""
+
 CUSTOM_ROWS: Mapping[str, Row] = {**tflite_detection.CUSTOM_ROWS, **tflite_image.CUSTOM_ROWS}
 """Custom operator -> its conversion."""
 
 
 def supported_operators() -> list[str]:
     """Names of the builtin operators that have a conversion, sorted."""
-    return sorted(ROWS)
+    return sorted({*ROWS, *COMPLEX_ROWS})
 
 
 def load_tflite(
@@ -302,11 +306,18 @@ class Importer:
         return node.output
 
     def convert(self, node: TfliteNode) -> None:
-        row = (CUSTOM_ROWS if node.operator.is_custom else ROWS).get(node.name)
+        tensors = [
+            self.subgraph.tensors[index] for index in (*node.operator.inputs, *node.operator.outputs) if index >= 0
+        ]
+        is_complex = any(tensor.is_complex for tensor in tensors)
+        rows = CUSTOM_ROWS if node.operator.is_custom else COMPLEX_ROWS if is_complex else ROWS
+        row = rows.get(node.name)
         if row is None and node.operator.is_custom:
             row = extensions.tflite_row(node.name)
         if row is None and node.operator.is_custom:
             raise Reject("there is no conversion for this custom operator", extensions.HOW_TO_ADD)
+        if row is None and is_complex and node.name in ROWS:
+            raise Reject("there is no conversion for this operator on complex numbers")
         if row is None:
             raise Reject("there is no conversion for this operator")
         result = row(node)
@@ -321,6 +332,9 @@ class Importer:
     def bind(self, node: TfliteNode, position: int, value: Value) -> None:
         """Makes ``value`` output ``position`` of an operator: name, quantization, and a check of its type."""
         tensor = node.output_tensor(position)
+        if tensor.is_complex:
+            self.builder.complexes[tensor.index] = value
+            return
         type = self.builder.type_of(tensor)
         if type.dtype is not value.dtype:
             raise Reject(f"output {position} is {value.dtype.name}, the file says {type.dtype.name}")

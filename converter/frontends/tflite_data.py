@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,12 +16,17 @@ from .tflite_lut import rescale_table
 
 def reshape(node: TfliteNode) -> Value:
     x = node.value(0)
+    return copy(node, x, reshaped(node, x.type.static_shape))
+
+
+def reshaped(node: TfliteNode, sizes: Sequence[int]) -> list[int]:
+    """The sizes that RESHAPE gives a tensor of ``sizes``."""
     if node.has(1):
         shape = node.ints(1, "the new shape")
     else:
         options = node.options("ReshapeOptions")
         shape = [int(dim) for dim in options.NewShapeAsNumpy()] if options.NewShapeLength() else []
-    count = x.type.count
+    count = math.prod(sizes)
     if shape == [0] and count == 1:
         shape = []  # how old converters wrote a scalar
     known = int(np.prod([dim for dim in shape if dim != -1], dtype=np.int64))
@@ -28,7 +34,7 @@ def reshape(node: TfliteNode) -> Value:
         shape = [count // known if dim == -1 else dim for dim in shape]
     elif known != count or min(shape, default=0) < 0:
         raise Reject(f"{count} elements do not fit shape {shape}")
-    return copy(node, x, shape)
+    return shape
 
 
 def copy(node: TfliteNode, x: Value, shape: Sequence[int]) -> Value:
@@ -37,20 +43,28 @@ def copy(node: TfliteNode, x: Value, shape: Sequence[int]) -> Value:
 
 
 def squeeze(node: TfliteNode) -> Value:
-    x, shape = node.value(0), node.shape(0)
+    return copy(node, node.value(0), squeezed(node, node.shape(0)))
+
+
+def squeezed(node: TfliteNode, shape: Sequence[int]) -> list[int]:
+    """The sizes that SQUEEZE leaves of ``shape``."""
     options = node.options("SqueezeOptions")
     given = [int(axis) for axis in options.SqueezeDimsAsNumpy()] if options.SqueezeDimsLength() else []
     axes = {axis_of(axis, len(shape)) for axis in given} or {i for i, dim in enumerate(shape) if dim == 1}
     require(all(shape[axis] == 1 for axis in axes), f"dimensions {sorted(axes)} of {list(shape)} are not all 1")
-    return copy(node, x, [dim for axis, dim in enumerate(shape) if axis not in axes])
+    return [dim for axis, dim in enumerate(shape) if axis not in axes]
 
 
 def expand_dims(node: TfliteNode) -> Value:
-    x, shape = node.value(0), list(node.shape(0))
-    axes = node.ints(1, "the axis")
+    return copy(node, node.value(0), expanded(node, node.shape(0)))
+
+
+def expanded(node: TfliteNode, shape: Sequence[int]) -> list[int]:
+    """The sizes that EXPAND_DIMS makes of ``shape``."""
+    axes, sizes = node.ints(1, "the axis"), list(shape)
     require(len(axes) == 1, f"{len(axes)} axes")
-    shape.insert(axis_of(axes[0], len(shape) + 1), 1)
-    return copy(node, x, shape)
+    sizes.insert(axis_of(axes[0], len(sizes) + 1), 1)
+    return sizes
 
 
 def shape_of(node: TfliteNode) -> Value:

@@ -72,6 +72,8 @@ class Builder:
         """The variables that have been used, by tensor index."""
         self.resources: dict[tuple[bytes, bytes], State] = {}
         """The same for resource variables, by container and name."""
+        self.complexes: dict[int, Value] = {}
+        """Tensors of complex numbers, by index: [..., 2]."""
         self.handles: dict[int, tuple[bytes, bytes]] = {}
         """The resource variables that tensors stand for."""
         self.may_assign = True
@@ -176,6 +178,15 @@ class TfliteNode:
         if not self.has(index):
             raise ModelFormatError(f"input {index} is missing", where=self.operator.where)
         return self.builder.value(self.operator.inputs[index], self.operator.where)
+
+    def complex_value(self, index: int) -> Value:
+        """Input ``index``, a tensor of complex numbers that has been computed: [..., 2]."""
+        if not self.has(index):
+            raise ModelFormatError(f"input {index} is missing", where=self.operator.where)
+        value = self.builder.complexes.get(self.operator.inputs[index])
+        if value is None:
+            raise Reject(f"input {index} is no tensor of complex numbers that an operator has computed")
+        return value
 
     def optional(self, index: int) -> Value | None:
         return self.value(index) if self.has(index) else None

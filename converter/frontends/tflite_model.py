@@ -68,6 +68,10 @@ class TfliteTensor:
     """The value of a constant in ``dtype`` (a view of the file where that is possible)."""
     is_variable: bool
 
+    @property
+    def is_complex(self) -> bool:
+        return self.type_name == "COMPLEX64"
+
 
 @dataclass
 class TfliteOperator:

@@ -108,7 +108,7 @@ def _reference_attention(inputs: Sequence[Array | None], attrs: Attrs) -> list[A
     y = weights @ v
     y = np.moveaxis(y, 1, 2) if attrs["q_layout"] else y
     results = [y, shown[attrs["qk_output"]]] if attrs["qk_output"] >= 0 else [y]
-    return [np.ascontiguousarray(result, np.float32) for result in results]
+    return [np.ascontiguousarray(result, q.dtype) for result in results]
 
 
 def _draw_heads(rng: np.random.Generator, layout: int, *shape: int) -> Array:
@@ -187,7 +187,7 @@ def _reference_rotary(inputs: Sequence[Array | None], attrs: Attrs) -> list[Arra
         turned = np.stack([real, imaginary], axis=-1).reshape(turned.shape)
     else:
         turned = np.concatenate([real, imaginary], axis=-1)
-    y = np.concatenate([turned, x[..., 2 * pairs :]], axis=-1).astype(np.float32)
+    y = np.concatenate([turned, x[..., 2 * pairs :]], axis=-1).astype(x.dtype)
     return [np.ascontiguousarray(y if attrs["layout"] else np.moveaxis(y, 2, 1))]
 
 

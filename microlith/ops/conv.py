@@ -138,10 +138,10 @@ def _windows(padded: np.ndarray, kernel_h: int, kernel_w: int, attrs: Attrs) -> 
     return windows[:, :: attrs["stride_h"], :: attrs["stride_w"], :, ::dilation_h, ::dilation_w]
 
 
-def finish_float(acc: np.ndarray, bias: np.ndarray | None, attrs: Attrs) -> np.ndarray:
-    """Bias and fused activation of a float op."""
+def finish_float(acc: np.ndarray, bias: np.ndarray | None, attrs: Attrs, dtype: np.dtype) -> np.ndarray:
+    """Bias and fused activation of a float op, in the precision of its input."""
     y = acc if bias is None else acc + bias
-    return np.clip(y, np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"])).astype(np.float32)
+    return np.clip(y, np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"])).astype(dtype)
 
 
 def finish_integer(
@@ -162,8 +162,8 @@ def _reference(depthwise: bool, inputs: Sequence[np.ndarray | None], attrs: Attr
     x, weights, bias, requant, w_zeros = (*inputs, None, None, None)[:5]
     assert x is not None and weights is not None
     sums = convolve_depthwise if depthwise else convolve
-    if x.dtype == np.float32:
-        return [finish_float(sums(x, weights, attrs), bias, attrs)]
+    if x.dtype.kind == "f":
+        return [finish_float(sums(x, weights, attrs), bias, attrs, x.dtype)]
     assert requant is not None, "an integer convolution needs its requant input"
     centred = x.astype(np.float64) - attrs["x_zero"]
     zeros = w_zeros if w_zeros is None or depthwise else w_zeros[:, None, None, None]

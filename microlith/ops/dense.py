@@ -38,8 +38,8 @@ def _infer_dense(node: Node) -> list[TensorType]:
 def _reference_dense(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
     x, weights, bias, requant, w_zeros = (*inputs, None, None, None)[:5]
     assert x is not None and weights is not None
-    if x.dtype == np.float32:
-        return [finish_float(x @ weights.T, bias, attrs)]
+    if x.dtype.kind == "f":
+        return [finish_float(x @ weights.T, bias, attrs, x.dtype)]
     assert requant is not None, "an integer matrix product needs its requant input"
     zeros = attrs["w_zero"] if w_zeros is None else w_zeros[:, None]
     acc = (x.astype(np.float64) - attrs["x_zero"]) @ (weights.astype(np.float64) - zeros).T
@@ -107,9 +107,9 @@ def _reference_matmul(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list
         else:
             scaled = numerics.requantize(acc, attrs["mult"], attrs["shift"], attrs["rounding"])
         return [np.clip(scaled + attrs["y_zero"], attrs["q_min"], attrs["q_max"]).astype(np.int8)]
-    if a.dtype != np.float32:
+    if a.dtype.kind != "f":
         return [np.matmul(left, right)]
-    return [finish_float(np.matmul(left, right), bias, attrs)]
+    return [finish_float(np.matmul(left, right), bias, attrs, a.dtype)]
 
 
 def _draw_product(rng: np.random.Generator) -> tuple[list[tuple[int, ...]], dict[str, Any], tuple[int, int]]:
@@ -192,7 +192,7 @@ def _infer_det(node: Node) -> list[TensorType]:
 
 
 def _reference_det(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
-    return [np.asarray(np.linalg.det(inputs[0].astype(np.float64)), np.float32)]
+    return [np.asarray(np.linalg.det(inputs[0].astype(np.float64)), inputs[0].dtype)]
 
 
 def _sample_det(rng: np.random.Generator) -> Sample:

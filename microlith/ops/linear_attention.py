@@ -64,7 +64,7 @@ def _reference(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
         read = np.repeat(state, heads // kv_heads, axis=1)
         outputs.append(scale * np.einsum("bhd,bhdm->bhm", q[:, t], read))
     y = np.stack(outputs, axis=1).reshape(batch, length, -1)
-    return [y.astype(np.float32), state.astype(np.float32)]
+    return [y.astype(q.dtype), state.astype(q.dtype)]
 
 
 def _samples(rng: np.random.Generator) -> Sample:

@@ -55,7 +55,7 @@ def _reference_layer_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[
     factor = 1.0 / np.sqrt(np.square(wide - mean).mean(axis=axes, keepdims=True) + np.float32(attrs["epsilon"]))
     y = _affine((wide - mean) * factor, scale, bias)
     results = [y, mean, factor] if attrs["with_statistics"] else [y]
-    return [result.astype(np.float32) for result in results]
+    return [result.astype(x.dtype) for result in results]
 
 
 def _layer_norm_s8(x: Array, scale: Array | None, bias: Array | None, attrs: Attrs) -> Array:
@@ -79,7 +79,7 @@ def _reference_rms_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[Ar
     assert x is not None
     wide = x.astype(np.float64)
     power = np.square(wide).mean(axis=tuple(range(attrs["axis"], x.ndim)), keepdims=True)
-    return [_affine(wide / np.sqrt(power + np.float32(attrs["epsilon"])), scale, None).astype(np.float32)]
+    return [_affine(wide / np.sqrt(power + np.float32(attrs["epsilon"])), scale, None).astype(x.dtype)]
 
 
 def _rows_sample(rng: np.random.Generator, inputs: int) -> Sample:
@@ -124,7 +124,7 @@ def _reference_group_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[
     mean = grouped.mean(axis=(1, 3), keepdims=True)
     variance = np.square(grouped - mean).mean(axis=(1, 3), keepdims=True)
     normal = (grouped - mean) / np.sqrt(variance + np.float32(attrs["epsilon"]))
-    return [_affine(normal.reshape(x.shape), scale, bias).astype(np.float32)]
+    return [_affine(normal.reshape(x.shape), scale, bias).astype(x.dtype)]
 
 
 def _sample_group_norm(rng: np.random.Generator) -> Sample:
@@ -150,7 +150,7 @@ def _reference_lrn(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
     for c in range(x.shape[-1]):
         total[..., c] = squares[..., max(c - before, 0) : c + after + 1].sum(axis=-1)
     base = np.float32(attrs["bias"]) + np.float32(attrs["alpha"]) * total
-    return [(x * base ** -np.float64(np.float32(attrs["beta"]))).astype(np.float32)]
+    return [(x * base ** -np.float64(np.float32(attrs["beta"]))).astype(x.dtype)]
 
 
 def _sample_lrn(rng: np.random.Generator) -> Sample:

@@ -86,14 +86,14 @@ def _explicit_padding(attrs: Attrs) -> tuple[tuple[int, int], ...]:
 
 
 def _clamp(y: np.ndarray, attrs: Attrs, dtype: np.dtype) -> np.ndarray:
-    if dtype == np.float32:
-        return np.clip(y.astype(np.float32), np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"]))
+    if dtype.kind == "f":
+        return np.clip(y.astype(dtype), np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"]))
     return np.clip(y, attrs["q_min"], attrs["q_max"]).astype(dtype)
 
 
 def _reference_max(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
     (x,) = inputs
-    lowest = -np.inf if x.dtype == np.float32 else np.iinfo(x.dtype).min
+    lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     padded = np.pad(x, _explicit_padding(attrs), constant_values=lowest)
     return [_clamp(_pool_windows(padded, lowest, attrs).max(axis=(4, 5)), attrs, x.dtype)]
 
@@ -101,7 +101,7 @@ def _reference_max(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
 def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
     (x,) = inputs
     padding = _explicit_padding(attrs)
-    integer = x.dtype != np.float32
+    integer = x.dtype.kind != "f"
     numbers = x.astype(np.int64) if integer else x.astype(np.float64)
     filler = attrs["x_zero"] if integer and attrs["count_include_pad"] else 0
     total = _pool_windows(np.pad(numbers, padding, constant_values=filler), 0, attrs).sum(axis=(4, 5))

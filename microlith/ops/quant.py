@@ -266,7 +266,7 @@ def _reference_conv2d_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs)
     assert x is not None and weights is not None and w_scales is not None
     centred, scale = quantize_rows(x.reshape(x.shape[0], -1), attrs)
     acc = convolve(centred.reshape(x.shape), weights.astype(np.float64), attrs).astype(np.float32)
-    return [finish_float(acc * (w_scales * scale[:, None, None, None]), bias, attrs)]
+    return [finish_float(acc * (w_scales * scale[:, None, None, None]), bias, attrs, x.dtype)]
 
 
 def _reference_dense_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
@@ -274,7 +274,7 @@ def _reference_dense_dynamic(inputs: Sequence[np.ndarray | None], attrs: Attrs) 
     assert x is not None and weights is not None and w_scales is not None
     centred, scale = quantize_rows(x.reshape(-1, x.shape[-1]), attrs)
     acc = (centred @ weights.astype(np.float64).T).astype(np.float32)
-    y = finish_float(acc * (w_scales * scale[:, None]), bias, attrs)
+    y = finish_float(acc * (w_scales * scale[:, None]), bias, attrs, x.dtype)
     return [y.reshape(*x.shape[:-1], weights.shape[0])]
 
 

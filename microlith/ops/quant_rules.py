@@ -86,7 +86,7 @@ def _weighted(
     zeros = weights.quant.zero_point
     several = np.unique(zeros).size > 1
     requant = weighted_requant(x_scale, w_scales, y_scale, contract, float32_product and weights.quant.scale.size == 1)
-    if x.dtype is DType.s16:
+    if x.dtype is DType.s16 and tflite_rounding != numerics.TFLITE_DOUBLE:
         tflite_rounding = _rounding_s16(node)
     # An importer may have set one of the rules that refine tflite-double; another contract overrides it.
     refined = node.attrs["rounding"] in (numerics.TFLITE_UP, numerics.TFLITE_UP_BY_8)
@@ -115,7 +115,9 @@ def materialize_weighted(axis: int) -> Callable[[Node, str], Materialized]:
     """For a convolution whose output channels are ``axis`` of its weights."""
 
     def materialize(node: Node, contract: str) -> Materialized:
-        return _weighted(node, contract, axis, float32_product=_from_uint8(node))
+        # LiteRT gives convolutions in groups to its reference kernel, the others to ruy.
+        rounding = numerics.TFLITE_DOUBLE if node.attrs.get("groups", 1) > 1 else numerics.TFLITE_UP
+        return _weighted(node, contract, axis, float32_product=_from_uint8(node), tflite_rounding=rounding)
 
     return materialize
 

@@ -331,7 +331,7 @@ def _reference_axes(
 
 def _sums(x: np.ndarray, tables: Sequence[tuple[Any, ...]], attrs: Attrs, fixed: bool) -> np.ndarray:
     """Weighted sums, added up in the order of the kernel."""
-    kind = np.int64 if fixed else np.float32
+    kind = np.int64 if fixed else np.float64 if x.dtype == np.float64 else np.float32
     number = x.astype(np.int64) + 128 if attrs["arithmetic"] == UNSIGNED and not fixed else x
     number = number.astype(kind)
     total = np.zeros(tuple(index.shape[0] for index, _, _ in tables), kind)
@@ -346,7 +346,7 @@ def _sums(x: np.ndarray, tables: Sequence[tuple[Any, ...]], attrs: Attrs, fixed:
 
 def _finished(total: np.ndarray, dtype: np.dtype, attrs: Attrs, axes: Sequence[_Axis], fixed: bool) -> np.ndarray:
     """Sums as elements."""
-    if dtype == np.float32:
+    if dtype.kind == "f":
         return total
     info = np.iinfo(dtype)
     if fixed:

@@ -189,7 +189,7 @@ def _reference(op: str) -> Callable[[Sequence[Array | None], Attrs], list[Array]
         if attrs["layout"]:
             y, states = np.moveaxis(y, 2, 0), np.moveaxis(states, 2, 1)
         results = [y, states[0], states[1]][: 3 if op == "lstm" else 2]
-        return [np.ascontiguousarray(result, np.float32) for result in results]
+        return [np.ascontiguousarray(result, x.dtype) for result in results]
 
     return reference
 

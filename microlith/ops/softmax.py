@@ -58,10 +58,10 @@ def _reference_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> lis
     x, table = (*inputs, None)[:2]
     assert x is not None
     axis = attrs["axis"]
-    if x.dtype == np.float32:
+    if x.dtype.kind == "f":
         centred = (x - x.max(axis=axis, keepdims=True, initial=-np.inf)).astype(np.float64)
         exponentials = np.exp(np.float32(attrs["beta"]).astype(np.float64) * centred)
-        return [(exponentials / exponentials.sum(axis=axis, keepdims=True)).astype(np.float32)]
+        return [(exponentials / exponentials.sum(axis=axis, keepdims=True)).astype(x.dtype)]
     assert table is not None, "an integer softmax needs its table"
     if x.dtype == np.int16:
         y16 = softmax_s16(np.moveaxis(x, axis, -1), table, attrs["mult"], attrs["shift"])
@@ -121,7 +121,7 @@ def _reference_log_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) ->
         assert table is not None, "an integer log_softmax needs its table"
         return [_log_softmax_s8(x, table, attrs)]
     centred = (x - x.max(axis=axis, keepdims=True, initial=-np.inf)).astype(np.float64)
-    return [(centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))).astype(np.float32)]
+    return [(centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))).astype(x.dtype)]
 
 
 def _draw_shape(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:

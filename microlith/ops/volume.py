@@ -90,7 +90,7 @@ def _reference_conv3d(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list
         )
         for g in range(groups)
     ]
-    return [finish_float(np.concatenate(parts, axis=-1), bias, attrs)]
+    return [finish_float(np.concatenate(parts, axis=-1), bias, attrs, x.dtype)]
 
 
 def draw_window(rng: np.random.Generator, rank: int) -> tuple[list[int], dict[str, Any]]:
@@ -170,8 +170,8 @@ def transposed_sums(x: np.ndarray, weights: np.ndarray, attrs: Attrs) -> np.ndar
 def _reference_conv_transpose(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
     x, weights, bias, requant, w_zeros = (*inputs, None, None, None)[:5]
     assert x is not None and weights is not None
-    if x.dtype == np.float32:
-        return [finish_float(transposed_sums(x, weights, attrs), bias, attrs)]
+    if x.dtype.kind == "f":
+        return [finish_float(transposed_sums(x, weights, attrs), bias, attrs, x.dtype)]
     assert requant is not None
     centred = x.astype(np.float64) - attrs["x_zero"]
     zeros = attrs["w_zero"] if w_zeros is None else w_zeros

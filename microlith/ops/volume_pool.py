@@ -97,14 +97,14 @@ def _reference_avg(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarra
     total = _pool_windows(x.astype(np.float64), attrs, 0, 0).sum(axis=axes)
     ones = np.ones((1, *x.shape[1:-1], 1))
     count = _pool_windows(ones, attrs, float(attrs["count_include_pad"]), 0).sum(axis=axes)
-    return [(total / np.maximum(count, 1)).astype(np.float32)]
+    return [(total / np.maximum(count, 1)).astype(x.dtype)]
 
 
 def _reference_lp(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np.ndarray]:
     (x,) = inputs
     power = np.abs(x.astype(np.float64)) ** attrs["p"]
     total = _pool_windows(power, attrs, 0, 0).sum(axis=tuple(range(x.ndim, 2 * x.ndim - 2)))
-    return [(total ** (1.0 / attrs["p"])).astype(np.float32)]
+    return [(total ** (1.0 / attrs["p"])).astype(x.dtype)]
 
 
 def _draw_pool(rng: np.random.Generator) -> tuple[tuple[int, ...], dict[str, Any]]:
