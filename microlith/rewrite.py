@@ -294,17 +294,21 @@ def rewrite_all(graph: Graph, pattern: Op, build: Callable[[Graph, Match], Value
     ``build`` adds its nodes before ``match.root``. The new value takes over name and quantization of the old one.
     """
     changed = False
-    for node in list(graph.nodes):
+    before = list(graph.nodes)
+    known = {id(node) for node in before}
+    for node in list(before):
         if len(node.outputs) != 1 or node.output.producer is not node:
             continue
         match = match_node(node, pattern)
         if match is None or not match.is_closed(graph):
             continue
-        before = {id(other) for other in graph.nodes}
         new, old = build(graph, match), node.output
         if new is None or new is old:
             continue
-        is_new = new.producer is not None and id(new.producer) not in before
+        is_new = new.producer is not None and id(new.producer) not in known
+        if is_new and new.producer is not None:
+            before.append(new.producer)  # kept alive, so that no other node gets its identity
+            known.add(id(new.producer))
         if is_output(graph, old) and not is_new and (new.producer is None or is_output(graph, new)):
             continue
         name = old.name
@@ -319,8 +323,7 @@ def rewrite_all(graph: Graph, pattern: Op, build: Callable[[Graph, Match], Value
 
 def _remove_matched(graph: Graph, match: Match) -> None:
     """Takes out the nodes of a match that nothing uses any more, the last one first."""
-    position = {id(node): index for index, node in enumerate(graph.nodes)}
-    for node in sorted(match.nodes, key=lambda node: position[id(node)], reverse=True):
+    for node in sorted(match.nodes, key=graph.nodes.index, reverse=True):
         if not any(value.uses or is_output(graph, value) for value in node.outputs):
             graph.remove(node)
             for value in node.outputs:

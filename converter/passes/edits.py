@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,31 @@ from ...rewrite import is_output
 def can_substitute(graph: Graph, old: Value, new: Value) -> bool:
     """Whether ``new`` may take the place of ``old``: a graph output needs a value of its own, made by a node."""
     return not is_output(graph, old) or (new.producer is not None and not is_output(graph, new))
+
+
+def nodes_of(graph: Graph, *op_names: str) -> list[Node]:
+    """The nodes of some ops, in order."""
+    return [node for node in graph.nodes if node.op in op_names]
+
+
+def sweep(candidates: Callable[[], Sequence[Node]], change: Callable[[Node], bool]) -> bool:
+    """Calls ``change`` for all candidates that are still in the graph, again and again until it changes none.
+
+    Every candidate gets its turn before the next round: a round for each change would be quadratic in large models.
+    """
+    changed, again = False, True
+    while again:
+        again = False
+        for node in candidates():
+            if not is_removed(node):
+                again |= change(node)
+        changed |= again
+    return changed
+
+
+def is_removed(node: Node) -> bool:
+    """Whether a node with inputs has been taken out of its graph."""
+    return all(value is None for value in node.inputs)
 
 
 def substitute(graph: Graph, old: Value, new: Value) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir import Graph, Node, Value
 from ...rewrite import only_user
-from .edits import is_float, is_unclamped, substitute
+from .edits import is_float, is_unclamped, substitute, sweep
 
 OUT_AXIS = {"conv2d": 0, "conv3d": 4, "conv_transpose": -1, "depthwise_conv2d": 3, "dense": 0}
 """The axis of the weights that counts the output channels (of one group: conv_transpose)."""
@@ -21,10 +21,7 @@ EVEN = frozenset({"conv2d", "depthwise_conv2d", "dense"})
 
 
 def run(graph: Graph) -> bool:
-    changed = False
-    while any(_fuse_behind(graph, node) or _fuse_in_front(graph, node) for node in _candidates(graph)):
-        changed = True
-    return changed
+    return sweep(lambda: _candidates(graph), lambda node: _fuse_behind(graph, node) or _fuse_in_front(graph, node))
 
 
 def _candidates(graph: Graph) -> list[Node]:

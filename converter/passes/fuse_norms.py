@@ -9,7 +9,7 @@ import numpy as np
 
 from ...ir import Graph, Node, Value
 from ...rewrite import Const, Match, Op, Var, only_user, rewrite_all, scalar_of
-from .edits import is_float, is_unclamped, substitute
+from .edits import is_float, is_unclamped, nodes_of, substitute, sweep
 
 X = Var("x")
 EPSILON = Const("epsilon")
@@ -21,10 +21,8 @@ def run(graph: Graph) -> bool:
     changed = False
     for pattern, build in PATTERNS:
         changed |= rewrite_all(graph, pattern, build)
-    while any(_absorb(graph, node) for node in graph.nodes if node.op in ("mul", "add")):
-        changed = True
-    while any(_regroup(graph, node) for node in graph.nodes if node.op == "group_norm"):
-        changed = True
+    changed |= sweep(lambda: nodes_of(graph, "mul", "add"), lambda node: _absorb(graph, node))
+    changed |= sweep(lambda: nodes_of(graph, "group_norm"), lambda node: _regroup(graph, node))
     return changed
 
 

@@ -22,7 +22,8 @@ def run(graph: Graph) -> bool:
     for value in values:
         for dim in value.shape:
             for symbol in _SYMBOL.findall(dim) if isinstance(dim, str) else ():
-                names.setdefault(symbol, _unique("size", taken))
+                if symbol not in names:
+                    names[symbol] = _unique("size", taken)
     for value in values:
         if not value.type.is_static:
             value.type = TensorType(value.dtype, tuple(_renamed(dim, names) for dim in value.shape))

@@ -47,6 +47,7 @@ def _infer(node: Node) -> list[TensorType]:
 def _reference(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
     q, k, v, past, decay, beta = (*inputs, *[None] * 3)[:6]
     assert q is not None and k is not None and v is not None
+    dtype = q.dtype
     batch, length, _ = q.shape
     heads, kv_heads = attrs["heads"], attrs["kv_heads"]
     q, k, v = (
@@ -64,7 +65,7 @@ def _reference(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
         read = np.repeat(state, heads // kv_heads, axis=1)
         outputs.append(scale * np.einsum("bhd,bhdm->bhm", q[:, t], read))
     y = np.stack(outputs, axis=1).reshape(batch, length, -1)
-    return [y.astype(q.dtype), state.astype(q.dtype)]
+    return [y.astype(dtype), state.astype(dtype)]
 
 
 def _samples(rng: np.random.Generator) -> Sample:
