@@ -281,6 +281,8 @@ class TfliteBuilder:
                 if isinstance(value, (list, tuple))
                 else fb.CreateString(value)
                 if isinstance(value, str)
+                else fb.CreateNumpyVector(value)
+                if isinstance(value, np.ndarray)
                 else value
                 for key, value in op.options.items()
             }
@@ -299,7 +301,10 @@ class TfliteBuilder:
         tflite.OperatorAddOutputs(fb, outputs)
         if intermediates is not None:
             tflite.OperatorAddIntermediates(fb, intermediates)
-        if options is not None and op.table is not None:
+        if options is not None and op.table is not None and hasattr(tflite.BuiltinOptions2, op.table):
+            tflite.OperatorAddBuiltinOptions2Type(fb, getattr(tflite.BuiltinOptions2, op.table))
+            tflite.OperatorAddBuiltinOptions2(fb, options)
+        elif options is not None and op.table is not None:
             tflite.OperatorAddBuiltinOptionsType(fb, getattr(tflite.BuiltinOptions, op.table))
             tflite.OperatorAddBuiltinOptions(fb, options)
         return int(tflite.OperatorEnd(fb))

@@ -163,7 +163,9 @@ def main() -> None:
             profile.disable()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
         nodes = f", {len(graph.nodes)} nodes" if graph is not None else ""
-        print(f"{name}: {count / 1e6:.1f} M parameters, {wall:.2f} s ({cpu:.2f} s of CPU){nodes}, peak {peak} MiB so far")
+        print(
+            f"{name}: {count / 1e6:.1f} M parameters, {wall:.2f} s ({cpu:.2f} s of CPU){nodes}, peak {peak} MiB so far"
+        )
         if options.profile:
             pstats.Stats(profile).sort_stats("cumulative").print_stats(40)
 

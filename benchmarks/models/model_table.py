@@ -117,20 +117,45 @@ def examine(path: Path, with_c: bool) -> dict[str, Any]:
             row |= explain(path, graph, meta, cases, results)
         row["open"] = is_open(graph)
         row["bytes"] = sum(value.type.nbytes for value in graph.constants())
-        if with_c and not row["open"] and row["bytes"] <= MOST_C_BYTES:
-            row |= generated(graph, cases, meta, results, Path(folder))
+        if with_c and row["bytes"] <= MOST_C_BYTES:
+            row |= as_program(path, graph, meta, cases, Path(folder))
     return row
 
 
-def run_cases(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any], file: Path) -> list[list[Any]]:
-    """The runtime's outputs for each case."""
+def as_program(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any], folder: Path) -> dict[str, str]:
+    """What became of a model as C; one of open sizes is converted again with those of the first case."""
+    from microlith import convert
+    from microlith.binding import is_open
+    from microlith.errors import MicrolithError, UnsupportedError
+
+    note = ""
+    if is_open(graph):
+        try:
+            sizes = {value.name: np.shape(a) for value, a in zip(graph.inputs, cases[0][0], strict=True)}
+            graph, note = convert(path, inputs=sizes), ", sizes fixed"
+        except UnsupportedError as error:
+            return {"c": ", ".join(sorted({item.op for item in error.items})) + " with fixed sizes"}
+        except MicrolithError as error:
+            return {"c": str(error).splitlines()[0].split(": ")[-1]}
+        if is_open(graph):
+            return {}
+    cases = [case for case in cases if [x.shape for x in case[0]] == [value.shape for value in graph.inputs]]
+    portable = run_cases(path, graph, meta, cases, folder / "fixed.lith", isa="c")
+    row = generated(graph, cases, meta, portable, folder)
+    return {**row, "c": row["c"] + note}
+
+
+def run_cases(
+    path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any], file: Path, isa: str | None = None
+) -> list[list[Any]]:
+    """The runtime's outputs for each case, by default with the kernels that are best on this machine."""
     from microlith import load, modelfile
 
     results: list[list[Any]] = []
     while len(results) < len(cases):
         modelfile.save(graph, file)
         names = [value.name for value in graph.inputs]
-        with load(file) as model:
+        with load(file, isa=isa) as model:
             for inputs, _ in cases[len(results) :]:
                 if (
                     path.suffix == ".tflite"
@@ -224,16 +249,13 @@ def judge(meta: Mapping[str, Any], results: Sequence[Any], wanted: Sequence[Any]
 def generated(
     graph: Any, cases: Sequence[Any], meta: Mapping[str, Any], results: Sequence[Any], folder: Path
 ) -> dict[str, str]:
-    """What became of the model as C: on this machine against the runtime's outputs, and on a board, where it is small,
-    against this machine's."""
+    """What became of the model as C: on this machine against the runtime's portable kernels, and on a board, where it
+    is small, against this machine. All have to be the same bits."""
     from microlith.errors import MicrolithError
 
-    shapes = [value.type.static_shape for value in graph.inputs]
-    chosen = [k for k, (inputs, _) in enumerate(cases) if [x.shape for x in inputs] == shapes]
+    chosen = list(range(len(cases)))
     if graph.states and not meta.get("stateful"):
         chosen = chosen[:1]
-    if not chosen:
-        return {"c": "other sizes"}
     feeds = [
         {value.name: np.asarray(array, value.dtype.numpy) for value, array in zip(graph.inputs, inputs, strict=True)}
         for inputs, _ in (cases[k] for k in chosen)
@@ -242,8 +264,9 @@ def generated(
         host = as_c(graph, "host", folder / "host", feeds, {"OPT": "-O1"})
     except MicrolithError as error:
         return {"c": str(error).splitlines()[0]}
-    verdict = judge({}, host, [results[k] for k in chosen])
-    row = {"c": "same" if verdict["passed"] else f"differs by {verdict['difference']:.1e}"}
+    if not equal(host, [results[k] for k in chosen]):
+        return {"c": f"differs by {judge({}, host, [results[k] for k in chosen])['difference']:.1e}"}
+    row = {"c": "same"}
     if sum(value.type.nbytes for value in graph.constants()) > MOST_BOARD_BYTES:
         return row
     for board in BOARDS:
@@ -252,14 +275,16 @@ def generated(
         except MicrolithError as error:
             row["board"] = str(error).splitlines()[0].split(": ")[-1]
             continue
-        same = all(
-            own.tobytes() == other.tobytes()
-            for a, b in zip(outputs, host, strict=False)
-            for own, other in zip(a, b, strict=True)
-        )
+        same = equal(outputs, host[: len(outputs)])
         row["board"] = f"same ({board})" if same else f"differs ({board})"
         break
     return row
+
+
+def equal(some: Sequence[Sequence[np.ndarray]], others: Sequence[Sequence[np.ndarray]]) -> bool:
+    """Whether all arrays have the same bytes."""
+    pairs = [pair for a, b in zip(some, others, strict=True) for pair in zip(a, b, strict=True)]
+    return all(np.asarray(x).tobytes() == np.asarray(y).tobytes() for x, y in pairs)
 
 
 def as_c(
@@ -281,8 +306,9 @@ INTRODUCTION = """\
 
 Generated by `make models-table`: every model of a collection, with stored inputs and outputs, converted and run.
 
-**{agree} of {all} models run and agree.** Of {static} static ones {same} do so as C on the host; of {boards} small ones
-{on_board} give the same bits on an emulated Cortex-M.
+**{agree} of {all} models run and agree.** As C on the host {same} of {static} static ones give the same bits as the
+portable kernels of the runtime, and {fixed} of {open} with open sizes once these are fixed; of {boards} small ones {on_board} do
+so on an emulated Cortex-M.
 
 What a model agrees with:
 
@@ -339,15 +365,18 @@ def in_process(path: Path, no_c: bool) -> dict[str, Any]:
 def page(rows: Mapping[str, Mapping[str, Any]]) -> str:
     """The text of docs/models.md."""
     agree = [row for row in rows.values() if row.get("passed")]
-    static = [row for row in agree if "c" in row and row["c"] != "other sizes"]
+    static = [row for row in agree if "c" in row and not row["open"]]
     same = [row for row in static if row["c"] == "same"]
-    boards = [row for row in static if "board" in row]
+    fixed = [row for row in agree if row["open"] and row.get("c", "").startswith("same")]
+    boards = [row for row in agree if row.get("board", "").startswith(("same", "differs"))]
     on_board = [row for row in boards if row["board"].startswith("same")]
     counts = {
         "agree": len(agree),
         "all": len(rows),
         "static": len(static),
         "same": len(same),
+        "open": sum(row["open"] for row in agree),
+        "fixed": len(fixed),
         "boards": len(boards),
         "on_board": len(on_board),
         "tolerance": f"{FLOAT_TOLERANCE:g}",
@@ -360,7 +389,7 @@ def page(rows: Mapping[str, Mapping[str, Any]]) -> str:
         unit = " steps" if row["integer"] else ""
         difference = f"{row['difference']:.2g}{unit}" if row["difference"] else "none"
         good = row["reference"] if row["passed"] else "**differs**"
-        c = row.get("c", "sizes at run time" if row.get("open") else "")
+        c = row.get("c", "sizes depend on data" if row.get("open") else "")
         lines.append(f"| {name} | {good} | {difference} | {c} | {row.get('board', '')} | {row.get('why', '')} |")
     return "\n".join(lines) + "\n"
 

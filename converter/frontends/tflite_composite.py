@@ -44,14 +44,27 @@ def floor_div(node: TfliteNode) -> Value:
     a, b = node.value(0), node.value(1)
     if a.dtype is DType.f32:
         return node.add("floor", [node.add("div", [a, b])])
-    require(a.dtype in (DType.s32, DType.s64), f"{a.dtype.name} is not supported")
-    return node.add("div", [node.add("sub", [a, node.add("mod", [a, b])]), b])
+    narrow, (a, b) = a.dtype, _wide(node, a, b)
+    y = node.add("div", [node.add("sub", [a, node.add("mod", [a, b])]), b])
+    return y if y.dtype is narrow else node.add("cast", [y], {"to": narrow.value})
 
 
 def floor_mod(node: TfliteNode) -> Value:
     a, b = node.value(0), node.value(1)
-    require(a.dtype in (DType.f32, DType.s32, DType.s64), f"{a.dtype.name} is not supported")
-    return node.add("mod", [a, b])
+    if a.dtype is DType.f32:
+        return node.add("mod", [a, b])
+    narrow, (a, b) = a.dtype, _wide(node, a, b)
+    y = node.add("mod", [a, b])
+    return y if y.dtype is narrow else node.add("cast", [y], {"to": narrow.value})
+
+
+def _wide(node: TfliteNode, *operands: Value) -> list[Value]:
+    """Whole numbers in at least 32 bits; narrow ones have no scale here."""
+    dtype = operands[0].dtype
+    require(dtype in (DType.s8, DType.s16, DType.s32, DType.s64), f"{dtype.name} is not supported")
+    if dtype in (DType.s32, DType.s64):
+        return list(operands)
+    return [node.add("cast", [value], {"to": DType.s32.value}) for value in operands]
 
 
 # Logical reductions.

@@ -90,6 +90,12 @@ def if_(node: TfliteNode) -> list[Value]:
     return node.add_all("if", [condition, *values], quants=quants, subgraphs=graphs)
 
 
+def composite(node: TfliteNode) -> list[Value]:
+    """STABLEHLO_COMPOSITE: a function that has a name, and a subgraph that says what it does."""
+    options = node.options("StableHLOCompositeOptions", required=True)
+    return node.builder.host.inline(options.DecompositionSubgraphIndex(), node.all_values(), node)
+
+
 def var_handle(node: TfliteNode) -> None:
     """VAR_HANDLE: from now on a tensor names a variable."""
     options = node.options("VarHandleOptions")
@@ -140,6 +146,7 @@ ROWS: dict[str, Row] = {
     "CALL_ONCE": call_once,
     "IF": if_,
     "READ_VARIABLE": read_variable,
+    "STABLEHLO_COMPOSITE": composite,
     "VAR_HANDLE": var_handle,
     "WHILE": while_,
 }

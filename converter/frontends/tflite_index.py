@@ -10,7 +10,7 @@ import numpy as np
 from microlith.dtypes import DType
 from microlith.ir import Value
 
-from .tflite_graph import Row, TfliteNode, axis_of, require
+from .tflite_graph import Row, TfliteNode, axis_of, is_shifted, require
 
 INDEX_TYPES = (DType.s32, DType.s64)
 
@@ -28,13 +28,22 @@ def gather_nd(node: TfliteNode) -> Value:
     return node.add("gather_nd", [x, indices], quant=node.output_quant())
 
 
+def _zero(node: TfliteNode) -> int:
+    """The number 0 of the output's type, whatever its zero point; uint8 is held as int8, 128 less."""
+    return -128 if is_shifted(node.output_tensor()) else 0
+
+
 def scatter_nd(node: TfliteNode) -> Value:
     """Updates into zeros; those for the same place add up."""
     indices, updates, shape = node.value(0), node.value(1), node.ints(2, "the shape")
     require(min(shape, default=0) >= 0 and int(np.prod(shape, dtype=np.int64)) <= MOST, f"shape {shape}")
-    zeros = node.const(np.zeros(shape, updates.dtype.numpy), suffix="zeros")
-    is_number = updates.dtype not in (DType.b8, DType.f16)
-    return node.add("scatter_nd", [zeros, indices, updates], {"reduction": int(is_number)}, quant=node.output_quant())
+    zeros = node.const(np.full(shape, _zero(node), updates.dtype.numpy), suffix="zeros")
+    adds = updates.dtype not in (DType.b8, DType.f16)
+    if is_shifted(node.output_tensor()):
+        places = node.array(0, "the places of uint8 elements").reshape(-1, node.shape(0)[-1])
+        require(len(np.unique(places, axis=0)) == len(places), "sums of uint8 elements are not supported")
+        adds = False
+    return node.add("scatter_nd", [zeros, indices, updates], {"reduction": int(adds)}, quant=node.output_quant())
 
 
 def one_hot(node: TfliteNode) -> Value:
@@ -119,12 +128,24 @@ def _segments(reduction: int, start: str) -> Row:
     return row
 
 
+def segment_sum(node: TfliteNode) -> Value:
+    """SEGMENT_SUM: rows added up by the numbers of their segments, which ascend and are constant."""
+    data, ids = node.value(0), node.array(1, "the numbers of the segments").reshape(-1)
+    shape = node.shape(0)
+    require(data.dtype in (DType.f32, DType.s32), f"{data.dtype.name} is not supported")
+    require(len(ids) > 0 and shape[:1] == (len(ids),), f"{len(ids)} segments for shape {list(shape)}")
+    require(ids.min() >= 0 and ids.max() < MOST, "the numbers of the segments are out of range")
+    empty = node.const(np.zeros((int(ids.max()) + 1, *shape[1:]), data.dtype.numpy), suffix="empty")
+    places = node.const(ids.reshape(-1, 1), suffix="places")
+    return node.add("scatter_nd", [empty, places, data], {"reduction": 1})
+
+
 def matrix_diag(node: TfliteNode) -> Value:
     """Matrices of zeros but for their diagonals."""
     x, shape = node.value(0), node.shape(0)
     require(len(shape) >= 1, "the input is a scalar")
     size = shape[-1]
-    zero = node.const(np.zeros((), x.dtype.numpy), suffix="zero")
+    zero = node.const(np.array(_zero(node), x.dtype.numpy), suffix="zero")
     mask = node.const(np.eye(size, dtype=np.bool_), suffix="mask")
     return node.add("where", [mask, node.reshape(x, (*shape[:-1], 1, size)), zero], quant=node.output_quant())
 
@@ -189,6 +210,7 @@ ROWS: Mapping[str, Row] = {
     "ONE_HOT": one_hot,
     "REVERSE_SEQUENCE": reverse_sequence,
     "SCATTER_ND": scatter_nd,
+    "SEGMENT_SUM": segment_sum,
     "SPARSE_TO_DENSE": sparse_to_dense,
     "TOPK_V2": top_k,
     "UNIQUE": unique,

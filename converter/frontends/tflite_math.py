@@ -13,6 +13,7 @@ from microlith.dtypes import DType
 from microlith.ir import Quant, Value
 from microlith.numerics import TFLITE_DOUBLE, TFLITE_DOWN, TFLITE_UP, quantize_multiplier, requantize
 
+from . import tflite_fixed as fixed
 from . import tflite_int16 as int16
 from . import tflite_lut as lut
 from .tflite_data import part
@@ -194,10 +195,20 @@ def _extreme(op: str) -> Row:
 def _comparison(op: str) -> Row:
     def row(node: TfliteNode) -> Value:
         a, b = node.value(0), node.value(1)
-        require(not is_quantized(a) or a.quant == b.quant, "operands have different scales")
+        if is_int16(a) and op not in ("equal", "not_equal"):
+            # The order of int16 numbers is that of the integers in LiteRT, whatever their scales.
+            a, b = (node.add("cast", [value], {"to": DType.s32.value}) for value in (a, b))
+        elif is_quantized(a) and (a.quant != b.quant or is_int16(a)):
+            return fixed.compared(node, op)
         return node.add(op, [a, b])
 
     return row
+
+
+def squared_difference(node: TfliteNode) -> Value:
+    if is_quantized(node.value(0)):
+        return fixed.squared_difference(node)
+    return node.add("squared_difference", [node.value(0), node.value(1)])
 
 
 def add_n(node: TfliteNode) -> Value:
@@ -240,6 +251,8 @@ def _reduction(op: str) -> Callable[[TfliteNode], Value]:
     def row(node: TfliteNode) -> Value:
         keep_dims = int(bool(node.options("ReducerOptions").KeepDims()))
         x = node.value(0)
+        if op == "reduce_mean" and x.dtype in (DType.s32, DType.s64):
+            return _whole_mean(node, x, keep_dims)
         require(op != "reduce_prod" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
         _require_signed(x)
         axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
@@ -247,6 +260,14 @@ def _reduction(op: str) -> Callable[[TfliteNode], Value]:
         return node.add(op, [x], attrs, quant=node.output_quant())
 
     return row
+
+
+def _whole_mean(node: TfliteNode, x: Value, keep_dims: int) -> Value:
+    """The mean of whole numbers, rounded towards zero."""
+    axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
+    total = node.add("reduce_sum", [x], {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims})
+    count = math.prod(x.type.static_shape[axis] for axis in axes)
+    return node.add("div", [total, node.const(np.array(count, x.dtype.numpy), suffix="count")])
 
 
 def mean(node: TfliteNode) -> Value:
@@ -408,7 +429,7 @@ ROWS: Mapping[str, Row] = {
     "SOFTMAX": softmax,
     "SQRT": _unary("sqrt"),
     "SQUARE": _unary("square"),
-    "SQUARED_DIFFERENCE": _arithmetic("squared_difference", None, quantized=False),
+    "SQUARED_DIFFERENCE": squared_difference,
     "SUB": _arithmetic("sub", "SubOptions"),
     "SUM": _reduction("reduce_sum"),
     "TANH": _unary("tanh", _float_table("tanh")),

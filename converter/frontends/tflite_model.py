@@ -187,10 +187,11 @@ class _Reader:
             raise self.fail(place, f"operator code {table.OpcodeIndex()} of {len(self.codes)}")
         name, is_custom = self.codes[table.OpcodeIndex()]
         place += f" ({name})"
-        options_name = options_table(table.BuiltinOptionsType())
+        options_name, raw = options_table(table.BuiltinOptionsType()), table.BuiltinOptions()
+        if options_name is None:
+            options_name, raw = options_table(table.BuiltinOptions2Type(), 2), table.BuiltinOptions2()
         options = None
-        if options_name is not None and table.BuiltinOptions() is not None:
-            raw = table.BuiltinOptions()
+        if options_name is not None and raw is not None:
             options = getattr(tflite, options_name)()
             options.Init(raw.Bytes, raw.Pos)
         return TfliteOperator(

@@ -126,6 +126,10 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
         _scalar("custom_options_format", 1),
         _vector("mutating_variable_inputs", 1),
         _vector("intermediates", 4),
+        _scalar("large_custom_options_offset", 8),
+        _scalar("large_custom_options_size", 8),
+        _scalar("builtin_options_2_type", 1),
+        _union("builtin_options_2", "BuiltinOptions2"),
     ),
     "Buffer": (_vector("data", 1), _scalar("offset", 8), _scalar("size", 8)),
     "Metadata": (_string("name"), _scalar("buffer", 4)),
@@ -183,6 +187,18 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
     "WhileOptions": _scalars(4, 4),
     "CallOnceOptions": _scalars(4),
     "VarHandleOptions": (_string("container"), _string("shared_name")),
+    "BucketizeOptions": (_vector("boundaries", 4),),
+    "FakeQuantOptions": _scalars(4, 4, 4, 1),
+    "LSTMOptions": _scalars(1, 4, 4, 1, 1),
+    "BidirectionalSequenceLSTMOptions": _scalars(1, 4, 4, 1, 1, 1),
+    "BidirectionalSequenceRNNOptions": _scalars(1, 1, 1, 1),
+    "StableHLOCompositeOptions": (
+        _string("name"),
+        _scalar("decomposition_subgraph_index", 4),
+        _vector("composite_attributes", 1),
+        _scalar("composite_attributes_format", 1),
+        _scalar("version", 4),
+    ),
 }
 
 _SPARSE_INDEX_TABLES = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}
@@ -195,9 +211,17 @@ def _builtin_options() -> dict[int, str]:
     return {number: name for name, number in vars(tflite.BuiltinOptions).items() if name in _SCHEMA}
 
 
-def options_table(number: int) -> str | None:
-    """The name of the options table with that union number, or None when the importer does not read it."""
-    return _builtin_options().get(number)
+@functools.cache
+def _builtin_options_2() -> dict[int, str]:
+    import tflite
+
+    return {number: name for name, number in vars(tflite.BuiltinOptions2).items() if name in _SCHEMA}
+
+
+def options_table(number: int, union: int = 1) -> str | None:
+    """The name of the options table with that number in one of the two unions of options, or None when the importer
+    does not read it."""
+    return (_builtin_options() if union == 1 else _builtin_options_2()).get(number)
 
 
 def verify_flatbuffer(data: bytes, *, where: str) -> None:
@@ -224,7 +248,11 @@ class _Verifier:
         self.where = where
         # Every byte may be reached a few times (equal strings and vectors are shared), not without bound.
         self.budget = 8 * len(data) + 65536
-        self.unions = {"BuiltinOptions": _builtin_options(), "SparseIndexVector": _SPARSE_INDEX_TABLES}
+        self.unions = {
+            "BuiltinOptions": _builtin_options(),
+            "BuiltinOptions2": _builtin_options_2(),
+            "SparseIndexVector": _SPARSE_INDEX_TABLES,
+        }
 
     def fail(self, position: int, path: str, reason: str) -> ModelFormatError:
         return ModelFormatError(

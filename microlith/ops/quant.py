@@ -174,7 +174,7 @@ def _sample_quantize_dynamic(rng: np.random.Generator) -> Sample:
 
 
 def _infer_requantize(node: Node) -> list[TensorType]:
-    require_dtype(node, node.input(0), *_NARROW)
+    require_dtype(node, node.input(0), *_NARROW, DType.s32)
     return [TensorType(_target(node, *_NARROW, DType.s32), node.input(0).shape)]
 
 
@@ -189,13 +189,13 @@ def _reference_requantize(inputs: Sequence[np.ndarray], attrs: Attrs) -> list[np
 
 
 def _sample_requantize(rng: np.random.Generator) -> Sample:
-    source, target = _NARROW[int(rng.integers(3))], (*_NARROW, DType.s32)[int(rng.integers(4))]
+    source, target = ((*_NARROW, DType.s32)[int(rng.integers(4))] for _ in range(2))
     factor = float(np.float32(2.0 ** rng.uniform(-4, 4)))
     multiplier, shift = numerics.quantize_multiplier(factor)
     ranges = np.iinfo(source.numpy), np.iinfo(target.numpy)
     zeros = [int(rng.integers(info.min, info.max + 1)) for info in ranges]
     attrs = {"to": target.value, "mult": multiplier, "shift": shift, "scale": factor}
-    attrs |= {"x_zero": 0 if source is DType.s16 else zeros[0]}
+    attrs |= {"x_zero": 0 if source in (DType.s16, DType.s32) else zeros[0]}
     attrs |= {"y_zero": 0 if target in (DType.s16, DType.s32) else zeros[1]}
     attrs |= {"q_min": ranges[1].min, "q_max": ranges[1].max, "rounding": sampling.rounding(rng)}
     if target is DType.s32 and attrs["rounding"] == numerics.FLOAT_EVEN:

@@ -296,7 +296,13 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         "rounding": numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
-    pools = node.op == "reduce_mean" and len(shape) == 4 and axes == [1, 2] and node.attrs["keep_dims"]
+    pools = (
+        node.op == "reduce_mean"
+        and node.input(0).dtype is DType.s8
+        and len(shape) == 4
+        and axes == [1, 2]
+        and node.attrs["keep_dims"]
+    )
     if contract == "tflite-double" and node.op == "reduce_sum":
         # LiteRT rounds the real sum once.
         attrs |= {"rounding": numerics.SINGLE, **_factor("", float(x_scale) / float(y_scale))}
@@ -339,7 +345,12 @@ def materialize_dequantize(node: Node, contract: str) -> Materialized:
 
 
 def materialize_requantize(node: Node, contract: str) -> Materialized:
-    """For requantize. LiteRT takes halves up in whole groups of 16 bytes; a smaller rest follows them here."""
+    """For requantize. LiteRT takes halves up in whole groups of 16 bytes; a smaller rest follows them here.
+
+    The input may be a sum without a scale, as a step of an operator; then the importer has set the constants.
+    """
+    if node.input(0).quant is None:
+        return {}, {}
     x_scale, x_zero = tensor_quant(node, node.input(0))
     y_scale, y_zero = tensor_quant(node, node.output)
     shape = node.output.shape

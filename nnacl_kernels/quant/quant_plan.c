@@ -173,8 +173,9 @@ static const char *requantize_resize(void *params, const nnacl_tensor *in, int32
                                      int32_t n_out) {
     nnacl_requantize_params *p = params;
     NNACL_REQUIRE(n_in == 1 && n_out == 1, "expected one input and one output");
-    NNACL_REQUIRE(is_narrow(in[0].dtype) && (is_narrow(p->to) || p->to == NNACL_S32),
-                  "x must be s8, u8 or s16, y one of these or s32");
+    NNACL_REQUIRE((is_narrow(in[0].dtype) || in[0].dtype == NNACL_S32) && (is_narrow(p->to) || p->to == NNACL_S32),
+                  "x and y must be s8, u8, s16 or s32");
+    NNACL_REQUIRE(in[0].dtype != NNACL_S32 || p->x_zero == 0, "x is s32; its zero point must be 0");
     NNACL_REQUIRE(p->to != NNACL_S32 || p->rounding != NNACL_ROUND_FLOAT_EVEN, "float-even does not give s32");
     NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, in[0].dtype) && nnacl_plan_zero_ok(p->y_zero, p->to),
                   "a zero point is outside the range of its tensor");

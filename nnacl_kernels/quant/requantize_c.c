@@ -7,9 +7,10 @@
 NNACL_DECLARE(nnacl_requantize_c);
 
 static int32_t load(int32_t dtype, const void *x, int32_t i) {
-    return dtype == NNACL_S8   ? ((const int8_t *)x)[i]
-           : dtype == NNACL_U8 ? ((const uint8_t *)x)[i]
-                               : ((const int16_t *)x)[i];
+    return dtype == NNACL_S8    ? ((const int8_t *)x)[i]
+           : dtype == NNACL_U8  ? ((const uint8_t *)x)[i]
+           : dtype == NNACL_S16 ? ((const int16_t *)x)[i]
+                                : ((const int32_t *)x)[i];
 }
 
 static void store(int32_t dtype, void *y, int32_t i, int32_t value) {

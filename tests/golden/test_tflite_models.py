@@ -17,7 +17,6 @@ from litert_rung import assert_close, interpreter, run_interpreter
 import microlith
 from microlith import modelfile
 from microlith.converter import convert
-from microlith.errors import UnsupportedError
 
 _ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("MICROLITH_SHARED", _ROOT.parent / "shared")) / "models"
@@ -27,11 +26,6 @@ MODELS = sorted(
     if path.with_name(f"{path.name}.ref.npz").exists()
 )
 """Those with stored inputs; the MLPerf Tiny models have tests of their own."""
-
-UNSUPPORTED: dict[str, set[str]] = {
-    "audio-other/yamnet_quant.tflite": {"COMPLEX_ABS", "RESHAPE", "RFFT2D"},
-}
-"""The operators that keep a model from being converted."""
 
 CHAOTIC = {"detection/yolox_nano_dynrange.tflite": 1.7}
 """Activations quantized at run time make steps of last bits: LiteRT's own kernels differ by up to 1.6 here."""
@@ -46,13 +40,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name in UNSUPPORTED])
-def test_unsupported(name: str) -> None:
-    with pytest.raises(UnsupportedError) as caught:
-        convert(FOLDER / name)
-    assert {item.op for item in caught.value.items} == UNSUPPORTED[name]
-
-
 @pytest.mark.parametrize("name", [name for name in MODELS if name in STORED])
 def test_equals_stored_results(name: str, tmp_path: Path) -> None:
     graph = convert(FOLDER / name)
@@ -65,7 +52,7 @@ def test_equals_stored_results(name: str, tmp_path: Path) -> None:
                 assert_close(np.asarray(results[value.name]), arrays[f"c{k}_out{j}"], value.name, STORED[name])
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name not in {**UNSUPPORTED, **STORED}])
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in STORED])
 def test_equals_litert(name: str, tmp_path: Path) -> None:
     path = FOLDER / name
     with np.load(f"{path}.ref.npz") as arrays:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work of a conversion grows with the model, not with its square: counted in calls, which no other load disturbs."""
+"""The work of a conversion grows with the model, not with its square: counted in calls, not in time."""
 
 from __future__ import annotations
 
