@@ -13,7 +13,8 @@
  * quantize_dynamic (f32 -> outputs 0 y u8, 1 scale f32 [], 2 zero u8 []): ONNX's DynamicQuantizeLinear. The range of x
  *   and 0 in 255 steps, half to even; of zeros alone scale is 1.
  *
- * requantize (s8 u8 s16 s32 -> `to`: s8 u8 s16 s32): y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
+ * requantize (s8 u8 s16 s32 -> `to`: s8 u8 s16 s32):
+ *   y = clamp(requant(x - x_zero, mult, shift) + y_zero, q_min, q_max);
  *   float-even (not s32): round_half_even((x - x_zero) * scale).
  *
  * conv2d_dynamic, dense_dynamic (f32 x, s8 weights per channel, f32 y): TFLite's hybrid kernels; x is quantized to s8
