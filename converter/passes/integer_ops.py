@@ -115,6 +115,28 @@ def _elementwise(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant:
     return _add(graph, quantize, layer, inputs, quant)
 
 
+def _pair(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """The same, where 16-bit operands may have zero points under float-even only."""
+    if dtype is DType.s16 and graph.contract != "float-even":
+        sources = [source_of(value) for value in layer.inputs if value is not None and not value.is_constant]
+        quants = [quant, *(source.quant for source in sources if source is not None)]
+        if any(item is None or np.any(item.zero_point) for item in quants):
+            return None
+    return _elementwise(graph, quantize, layer, dtype, quant)
+
+
+def _square(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """A product with itself; bytes have a table for it."""
+    x = _operand(graph, layer.input(0), dtype, quantize)
+    if x is None or x.quant is None or dtype is DType.s8:
+        return None
+    if graph.contract != "float-even" and (np.any(x.quant.zero_point) or np.any(quant.zero_point)):
+        return None
+    made = rebuild(graph, quantize, "mul", [x, x], {})
+    made.quant = quant
+    return made
+
+
 def _pool(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
     """A pool. Only an average in float-even may change the scale."""
     x = _operand(graph, layer.input(0), dtype, quantize)
@@ -161,7 +183,7 @@ def _static(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> 
 
 
 FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
-    "add": _of_s8(_elementwise),
+    "add": _pair,
     "avg_pool2d": _pool,
     "conv2d": _weighted(0),
     "conv_transpose": _transposed,
@@ -170,14 +192,15 @@ FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
     "div": _of_s8(_elementwise),
     "layer_norm": _of_s8(_layer_norm),
     "log_softmax": _of_s8(_elementwise),
-    "matmul": _elementwise,
+    "matmul": _pair,
     "max_pool2d": _pool,
-    "mul": _of_s8(_elementwise),
-    "prelu": _of_s8(_elementwise),
-    "reduce_mean": _of_s8(_static(_elementwise)),
-    "reduce_sum": _of_s8(_static(_elementwise)),
+    "mul": _pair,
+    "prelu": _pair,
+    "reduce_mean": _static(_pair),
+    "reduce_sum": _static(_pair),
     "softmax": _of_s8(_softmax),
-    "sub": _of_s8(_elementwise),
+    "square": _square,
+    "sub": _pair,
 }
 """The integer form of each op: (graph, quantize, layer, type and quantization of the result) -> the result or None."""
 

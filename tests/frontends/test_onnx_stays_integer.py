@@ -24,7 +24,8 @@ SHAPE = (2, 6, 8)
 class Qdq:
     """A model with quantize and dequantize around every layer."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: type = np.int8) -> None:
+        self.dtype = dtype
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray] = {}
 
@@ -61,6 +62,20 @@ class Qdq:
             [numpy_helper.from_array(array, name) for name, array in self.constants.items()],
         )
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def with_16_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same in an opset that has int16, where a reduction's axes are an input."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    changed.ir_version = 10
+    changed.opset_import[0].version = 21
+    for node in changed.graph.node:
+        for attribute in [item for item in node.attribute if item.name == "axes"]:
+            changed.graph.initializer.append(numpy_helper.from_array(np.array(attribute.ints, np.int64), "axes"))
+            node.input.append("axes")
+            node.attribute.remove(attribute)
+    return changed
 
 
 def run_onnx(model: onnx.ModelProto, x: np.ndarray) -> np.ndarray:
@@ -111,17 +126,62 @@ def gelu_chain(b: Qdq, x: str) -> tuple[str, float]:
     return b.layer("Mul", [half, b.layer("Add", [erf, b.constant("one", np.float32(1))], "one_plus")], "y"), 0.02
 
 
-LAYERS = (log_softmax, layer_norm, quotient, asymmetric_dense, per_channel_dense, product, gelu_chain)
+def total(b: Qdq, x: str) -> tuple[str, float]:
+    return b.layer(
+        "Add", [x, b.quantized(b.layer("Transpose", ["x"], "u", perm=[0, 1, 2]), 0.05, 0, b.dtype)], "y"
+    ), 0.06
+
+
+def square(b: Qdq, x: str) -> tuple[str, float]:
+    return b.layer("Mul", [x, x], "y"), 0.1
+
+
+def mean(b: Qdq, x: str) -> tuple[str, float]:
+    return b.layer("ReduceMean", [x], "y", axes=[1], keepdims=1), 0.013
+
+
+def convolution(b: Qdq, x: str) -> tuple[str, float]:
+    rng = np.random.default_rng(6)
+    scales, zeros = rng.uniform(0.005, 0.02, 5), np.zeros(5, np.int8)
+    w = b.weights("w", rng.integers(-127, 128, (5, SHAPE[1], 3)).astype(np.int8), scales, zeros, axis=0)
+    return b.layer("Conv", [x, w], "y", pads=[1, 1]), 0.11
+
+
+LAYERS = (
+    log_softmax,
+    layer_norm,
+    quotient,
+    asymmetric_dense,
+    per_channel_dense,
+    product,
+    gelu_chain,
+    total,
+    square,
+    mean,
+    convolution,
+)
+LAYERS_16 = (per_channel_dense, product, total, square, mean, convolution)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8], ids=["int8", "uint8"])
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.__name__)
 def test_layers_become_integers(layer: Callable[[Qdq, str], tuple[str, float]], dtype: type) -> None:
-    b = Qdq()
+    b = Qdq(dtype)
     zero = 7 if dtype is np.int8 else 120
     y, scale = layer(b, b.quantized("x", 0.03, zero, dtype))
     y_zero = (100 if layer is log_softmax else -9) + (128 if dtype is np.uint8 else 0)
-    model = b.model(b.quantized(y, scale, min(y_zero, np.iinfo(dtype).max), dtype))
+    check(b.model(b.quantized(y, scale, min(y_zero, np.iinfo(dtype).max), dtype)), scale)
+
+
+@pytest.mark.parametrize("layer", LAYERS_16, ids=lambda layer: layer.__name__)
+def test_layers_of_16_bits_become_integers(layer: Callable[[Qdq, str], tuple[str, float]]) -> None:
+    b = Qdq(np.int16)
+    y, scale = layer(b, b.quantized("x", 0.0003, 0, np.int16))
+    check(with_16_bits(b.model(b.quantized(y, scale / 100, 0, np.int16))), scale / 100)
+
+
+def check(model: onnx.ModelProto, scale: float) -> None:
+    """Everything is integers, and near what ONNX Runtime gives."""
     graph = microlith.convert(model)
     assert float_layers(graph) == []
     wrong = total = 0
