@@ -94,7 +94,12 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str) -> dict[str
         "extensions": sorted({path.partition("/")[0] for path in kernels if not (catalogue.ROOT / path).exists()}),
         "platform_sources": sorted(path for path in platform if path.endswith(".c")),
         "struct_sizes": _struct_sizes(view),
-        "params_sum": _sum([f"sizeof {layer.params.symbol}" for layer in view.layers if layer.params]),
+        "params_sum": _sum(
+            [
+                *(f"sizeof {layer.params.symbol}" for layer in view.all_layers if layer.params),
+                *(f"sizeof {table.symbol}" for table in view.tables),
+            ]
+        ),
         "weights_sum": _sum([f"sizeof {constant.symbol}" for constant in view.constants if constant.nbytes]),
         "weights_need_math": _need_math(line for constant in view.constants for line in constant.lines),
         "data_needs_math": _need_math(
@@ -145,7 +150,7 @@ def _binary_weights(view: ModelView) -> bytes:
 
 
 def _struct_sizes(view: ModelView) -> list[tuple[str, int]]:
-    used = {(layer.params.c_type, layer.params.size) for layer in view.layers if layer.params}
+    used = {(layer.params.c_type, layer.params.size) for layer in view.all_layers if layer.params}
     return sorted(used)
 
 

@@ -46,15 +46,21 @@ class Size:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run over some samples gave. ``outputs``: by name, stacked along a new first axis."""
+    """What a run over some samples gave."""
 
-    outputs: Mapping[str, np.ndarray]
+    samples: Sequence[Mapping[str, np.ndarray]]
+    """The outputs of each by name."""
     nanoseconds: int | None
     """Of the fastest inference; None on boards."""
     instructions: int | None
     """Of the inference with the fewest, as the emulator counts; None where nobody counts."""
     stack: int | None
     """Bytes at the deepest point of an inference; None where it cannot be measured."""
+
+    @property
+    def outputs(self) -> Mapping[str, np.ndarray]:
+        """By name, stacked along a new first axis; all samples have the same sizes."""
+        return {name: np.stack([sample[name] for sample in self.samples]) for name in self.samples[0]}
 
 
 @dataclass(frozen=True)
@@ -155,42 +161,65 @@ def run(project: Project, samples: Sequence[Mapping[str, np.ndarray]], *, timeou
         else:
             command = [*project.target.emulator(), program, *arguments]
         text = _run(command, f"{project.name} on {project.target.name}", cwd=work, timeout=timeout)
-        outputs = _decode(project, (work / "out.bin").read_bytes(), len(samples))
+        results = _decode(project, (work / "out.bin").read_bytes(), len(samples))
     figures = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
     def figure(name: str) -> int | None:
         return int(figures[name]) if name in figures else None
 
-    return RunResult(outputs, figure("ns"), figure("instructions"), figure("stack") or None)
+    return RunResult(results, figure("ns"), figure("instructions"), figure("stack") or None)
 
 
 def _encode(project: Project, sample: Mapping[str, np.ndarray]) -> bytes:
     parts = []
+    sizes: dict[str, int] = {}
     for tensor in project.report["inputs"]:
-        name, shape, dtype = tensor["name"], tuple(tensor["shape"]), DType[tensor["dtype"]].numpy
+        name, wanted, dtype = tensor["name"], tensor["shape"], DType[tensor["dtype"]].numpy
         if name not in sample:
             raise InputError(f"input '{name}' is missing", hint=f"given: {', '.join(sample) or 'none'}")
         array = np.asarray(sample[name])
-        if array.shape != shape or array.dtype != dtype:
+        fits = array.ndim == len(wanted) and all(
+            sizes.setdefault(dim, size) == size if isinstance(dim, str) else dim == size
+            for dim, size in zip(wanted, array.shape, strict=True)
+        )
+        if not fits or array.dtype != dtype:
             raise InputError(
-                f"input '{name}' is {array.dtype}{list(array.shape)}, the model wants {dtype}{list(shape)}"
+                f"input '{name}' is {array.dtype}{list(array.shape)}, the model wants {dtype}{list(wanted)}"
             )
         parts.append(np.ascontiguousarray(array).tobytes())
-    return b"".join(parts)
+    if not project.report["inputs"]:
+        return b"\0"
+    for size in project.report["sizes"]:
+        wanted, low, high = sizes[size["symbol"]], size["low"], size["high"]
+        if not low <= wanted <= high:
+            raise InputError(f"the size {wanted} of '{size['name']}' is outside of its range {low}..{high}")
+    chosen = np.array([sizes[size["symbol"]] for size in project.report["sizes"]], "<i4")
+    return chosen.tobytes() + b"".join(parts)
 
 
-def _decode(project: Project, data: bytes, count: int) -> dict[str, np.ndarray]:
-    fields = [
-        (str(index), DType[tensor["dtype"]].numpy, tuple(tensor["shape"]))
-        for index, tensor in enumerate(project.report["outputs"])
-    ]
-    records = np.frombuffer(data, np.dtype(fields))
-    if len(records) != count:
-        raise ToolError(f"{len(records)} results came back for {count} samples", where=project.name)
-    return {
-        tensor["name"]: np.ascontiguousarray(records[str(index)])
-        for index, tensor in enumerate(project.report["outputs"])
-    }
+def _decode(project: Project, data: bytes, count: int) -> list[dict[str, np.ndarray]]:
+    """The outputs of each sample. Where sizes have a range, the dimensions of an output stand before it."""
+    damaged = ToolError(f"the outputs of {count} samples came back damaged", where=project.name)
+    samples, offset = [], 0
+    for _ in range(count):
+        outputs = {}
+        for tensor in project.report["outputs"]:
+            shape, dtype = list(tensor["shape"]), np.dtype(DType[tensor["dtype"]].numpy)
+            if project.report["sizes"]:
+                if offset + 4 * len(shape) > len(data):
+                    raise damaged
+                header = np.frombuffer(data, "<i4", len(shape), offset)
+                offset += header.nbytes
+                shape = header.tolist()
+            elements = int(np.prod(shape, dtype=np.int64))
+            if offset + elements * dtype.itemsize > len(data):
+                raise damaged
+            outputs[tensor["name"]] = np.frombuffer(data, dtype, elements, offset).reshape(shape)
+            offset += elements * dtype.itemsize
+        samples.append(outputs)
+    if offset != len(data):
+        raise damaged
+    return samples
 
 
 def measure_size(project: Project) -> Size:

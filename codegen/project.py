@@ -18,6 +18,7 @@ from ..errors import InputError, ShapeError, UnsupportedError
 from ..evaluate import evaluate
 from ..ir import Graph, Value
 from ..lower import lower
+from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, emit
 from .names import identifier
@@ -55,6 +56,8 @@ class Report:
     params_bytes: int
     inputs: tuple[Mapping[str, Any], ...]
     outputs: tuple[Mapping[str, Any], ...]
+    sizes: tuple[Mapping[str, Any], ...]
+    """Sizes that are chosen at run time: ``name`` in the model, ``symbol`` in C and in shapes, ``low``, ``high``."""
     layer_table: tuple[Mapping[str, Any], ...]
     files: tuple[str, ...]
 
@@ -74,7 +77,7 @@ def generate(
     *,
     name: str | None = None,
     samples: Sequence[Mapping[str, np.ndarray]] | None = None,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, Size] | None = None,
     optimize: Literal["speed", "size"] = "speed",
     weights: Literal["auto", "source", "binary"] = "auto",
     force: bool = False,
@@ -83,8 +86,9 @@ def generate(
 
     ``model`` is a finished graph or the path of a .lith file, ``target`` a name of ``targets.py``. ``name`` becomes the
     prefix of files and C names (default: the name of the file or graph). ``samples`` are inputs for the self-test, each
-    by name; without them one is drawn. ``sizes`` gives the sizes of symbolic dimensions. ``force`` replaces a folder
-    whatever it holds. ``optimize`` chooses the compiler's level that the build files name.
+    by name; without them some are drawn. ``sizes`` gives the sizes of symbolic dimensions, or a range for each: the
+    project then has a function that chooses them, and an arena for the largest. ``force`` replaces a folder whatever it
+    holds. ``optimize`` chooses the compiler's level that the build files name.
     ``weights`` puts the constants into C source, or into a binary file that the assembler includes; ``auto`` takes
     source up to 16 MiB, beyond which compilers become slow.
 
@@ -94,7 +98,8 @@ def generate(
     row = targets.get(target)
     graph = model if isinstance(model, Graph) else modelfile.load(os.fspath(model))
     title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
-    _check_shapes(graph, sizes or {}, title)
+    chosen_sizes = {**graph.ranges, **(sizes or {})}
+    _check_shapes(graph, chosen_sizes, title)
     try:
         program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True)
     except UnsupportedError as error:
@@ -104,12 +109,14 @@ def generate(
     kernels = closure.kernel_files(view.sources, view.headers)
     if row.is_bare_metal:
         view, kernels = trim(view, program, kernels)
-    chosen = list(samples or _draw_samples(graph, sizes or {}, view))
+    fixed, _ = split(chosen_sizes)
+    chosen = list(samples or _draw_samples(graph, fixed, view))
     stored = []
     states: dict[str, np.ndarray] = {}
     for sample in chosen:
         inputs = _checked(graph, sample)
-        stored.append(sample_view(view, program, inputs, evaluate(graph, inputs, states)))
+        outputs = evaluate(graph, inputs, states)
+        stored.append(sample_view(view, program, inputs, outputs, sizes_of(graph, program.ranges, inputs)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
     files = emit.render(view, kernels, opt=_OPTIMIZE[optimize, row.system])
@@ -119,18 +126,35 @@ def generate(
     return report
 
 
-def _check_shapes(graph: Graph, sizes: Mapping[str, int], where: str) -> None:
-    if not graph.inputs:
-        raise ShapeError("the model has no inputs", where=where, hint="a constant needs no inference")
+def _check_shapes(graph: Graph, sizes: Mapping[str, Size], where: str) -> None:
+    known = {dim for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
+    for name in sizes:
+        if name not in known:
+            names = ", ".join(sorted(known))
+            hint = f"its sizes: {names}" if names else "all of its sizes are fixed"
+            raise ShapeError(f"the model has no size '{name}'", where=where, hint=hint)
     for value in graph.inputs:
         missing = [dim for dim in value.shape if isinstance(dim, str) and dim not in sizes]
         if missing:
             raise ShapeError(
                 f"dimension '{missing[0]}' of input '{value.name}' {value.type} has no size",
                 where=where,
-                hint="generated code has fixed shapes; give them at conversion, e.g. "
-                f"--input {value.name}:{','.join(str(dim) if isinstance(dim, int) else '1' for dim in value.shape)}",
+                hint="generated code wants to know the largest; give a range, e.g. "
+                f"--input {missing[0]}:1..128, or one size for all, --input {missing[0]}:1",
             )
+
+
+def sizes_of(graph: Graph, ranges: Mapping[str, SizeRange], arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+    """The sizes that some inputs have, in the order of the ranges. InputError when they contradict each other."""
+    found: dict[str, int] = {}
+    for value in graph.inputs:
+        for dim, size in zip(value.shape, arrays[value.name].shape, strict=False):
+            if isinstance(dim, str) and found.setdefault(dim, size) != size:
+                raise InputError(f"the size '{dim}' is both {found[dim]} and {size}")
+    for name, item in ranges.items():
+        if found[name] not in item:
+            raise InputError(f"the size {found[name]} of '{name}' is outside of its range {item}")
+    return tuple(found[name] for name in ranges)
 
 
 def _checked(graph: Graph, sample: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -143,13 +167,19 @@ def _checked(graph: Graph, sample: Mapping[str, np.ndarray]) -> dict[str, np.nda
 def _draw_samples(graph: Graph, sizes: Mapping[str, int], view: ModelView) -> list[dict[str, np.ndarray]]:
     """The samples of a self-test: noise, small noise (which saturates less), noise of large values, small noise again;
     fewer when they would take much memory or their outputs much time. A model with state has at least two, so that the
-    second run sees what the first one has left.
+    second run sees what the first one has left; one with ranges of sizes has the largest and the smallest.
     """
     size = sum(tensor.nbytes for tensor in (*view.inputs, *view.outputs))
     room = _MOST_BOARD_SAMPLE_BYTES if view.target.is_bare_metal else _MOST_SAMPLE_BYTES
     count = len(_SAMPLE_SCALES) if view.macs <= _MOST_SAMPLE_MACS else 1
-    count = max(2 if graph.states else 1, min(count, room // max(size, 1)))
-    return [draw_sample(graph, sizes, seed, scale=scale) for seed, scale in enumerate(_SAMPLE_SCALES[:count])]
+    count = max(2 if graph.states or view.sizes else 1, min(count, room // max(size, 1)))
+    if not graph.inputs and not graph.states:
+        count = 1
+    chosen = [
+        {**sizes, **{item.key: item.high - (item.high - item.low) * part // 4 for item in view.sizes}}
+        for part in (0, 4, 1, 3)
+    ]
+    return [draw_sample(graph, chosen[seed], seed, scale=scale) for seed, scale in enumerate(_SAMPLE_SCALES[:count])]
 
 
 def draw_sample(graph: Graph, sizes: Mapping[str, int], seed: int = 0, *, scale: float = 1.0) -> dict[str, np.ndarray]:
@@ -188,7 +218,11 @@ def _draw(value: Value, sizes: Mapping[str, int], generator: np.random.Generator
 def _report(view: ModelView, files: list[str]) -> Report:
     def tensors(views: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
         return tuple(
-            {"name": tensor.key, "dtype": tensor.dtype.name, "shape": list(tensor.type.static_shape)}
+            {
+                "name": tensor.key,
+                "dtype": tensor.dtype.name,
+                "shape": [int(dim) if dim.isdigit() else dim for dim in tensor.dims],
+            }
             for tensor in views
         )
 
@@ -205,19 +239,20 @@ def _report(view: ModelView, files: list[str]) -> Report:
         params_bytes=view.params_size,
         inputs=tensors(view.inputs),
         outputs=tensors(view.outputs),
+        sizes=tuple({"name": size.key, "symbol": size.name, "low": size.low, "high": size.high} for size in view.sizes),
         layer_table=tuple(
             {
-                "index": layer.index,
+                "index": layer.label if layer.label != str(layer.index) else layer.index,
                 "op": layer.op,
                 "name": layer.key,
-                "kernel": None if layer.elided else layer.kernel,
-                "isa": None if layer.elided else layer.isa,
+                "kernel": None if layer.elided else layer.kernel or None,
+                "isa": None if layer.elided else layer.isa or None,
                 "outputs": list(layer.output_types),
                 "macs": layer.macs,
                 "constant_bytes": layer.constant_bytes,
                 "workspace_bytes": layer.workspace,
             }
-            for layer in view.layers
+            for layer in view.all_layers
         ),
         files=tuple(sorted(files)),
     )

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..lower import Call, Program
 from ..nnacl_kernels import catalogue, needs
 from . import literals
-from .view import LayerView, ModelView, ParamsView
+from .ranged import varying_fields
+from .view import LayerView, ModelView, ParamsView, flat_layers
 
 NEEDS = "nnacl_needs.h"
 _WIDTHS = (("uint8_t", 0, 255), ("int8_t", -128, 127), ("uint16_t", 0, 65535), ("int16_t", -32768, 32767))
@@ -28,9 +29,9 @@ def trim(view: ModelView, program: Program, kernels: Mapping[str, str]) -> tuple
     """A view and the texts of its kernel files by path, both cut to the model."""
     texts = dict(kernels)
     texts[NEEDS] = _needs(texts[NEEDS], program)
-    layers = list(view.layers)
-    pairs = list(zip(program.calls, view.layers, strict=True))
-    for c_type in sorted({layer.params.c_type for layer in view.layers if layer.params}):
+    pairs = list(_paired(program.calls, view.layers))
+    changed: dict[str, ParamsView] = {}
+    for c_type in sorted({layer.params.c_type for _, layer in pairs if layer.params}):
         users = [(call, layer) for call, layer in pairs if layer.params and layer.params.c_type == c_type]
         header = catalogue.ops()[users[0][0].node.op].header
         narrowed = _narrow(texts, header, c_type, [call for call, _ in users])
@@ -38,24 +39,46 @@ def trim(view: ModelView, program: Program, kernels: Mapping[str, str]) -> tuple
             continue
         texts[header], kept, size = narrowed
         for call, layer in users:
-            layers[layer.index] = _with_params(layer, call, program, kept, size)
-    params_size = sum(layer.params.size for layer in layers if layer.params)
-    return dataclasses.replace(view, layers=tuple(layers), params_size=params_size), texts
+            changed[layer.label] = _with_fields(layer, call, kept, size)
+    layers = _with_params(view.layers, changed)
+    params_size = sum(layer.params.size for layer in flat_layers(layers) if layer.params)
+    params_size += sum(table.nbytes for table in view.tables)
+    return dataclasses.replace(view, layers=layers, params_size=params_size), texts
 
 
-def _with_params(layer: LayerView, call: Call, program: Program, kept: frozenset[str], size: int) -> LayerView:
+def _paired(calls: Sequence[Call], layers: Sequence[LayerView]) -> Iterator[tuple[Call, LayerView]]:
+    """Every call with its layer, those of subgraphs included."""
+    for call, layer in zip(calls, layers, strict=True):
+        yield call, layer
+        if layer.control is not None:
+            for program, part in zip(call.parts, layer.control.parts, strict=True):
+                yield from _paired(program.calls, part.layers)
+
+
+def _with_fields(layer: LayerView, call: Call, kept: frozenset[str], size: int) -> ParamsView:
     assert layer.params is not None
-    floats = any(program.tensors[output].type.dtype.is_float for output in call.outputs)
-    lines = literals.params_lines(call.node.op, call.fields, floats=floats, kept=kept)
-    params = ParamsView(layer.params.symbol, layer.params.c_type, size, tuple(lines))
-    return dataclasses.replace(layer, params=params)
+    lines = literals.params_lines(call.node.op, call.fields, floats=layer.floats, kept=kept)
+    changes = tuple(line for line in layer.params.changes if re.split(r"\W+", line)[1] in kept)
+    return dataclasses.replace(layer.params, size=size, lines=tuple(lines), changes=changes)
+
+
+def _with_params(layers: Sequence[LayerView], changed: Mapping[str, ParamsView]) -> tuple[LayerView, ...]:
+    """Layers whose parameter structs, by label, are others; in subgraphs too."""
+    result = []
+    for layer in layers:
+        control = layer.control
+        if control is not None:
+            parts = (dataclasses.replace(part, layers=_with_params(part.layers, changed)) for part in control.parts)
+            control = dataclasses.replace(control, parts=tuple(parts))
+        result.append(dataclasses.replace(layer, params=changed.get(layer.label, layer.params), control=control))
+    return tuple(result)
 
 
 def _needs(text: str, program: Program) -> str:
     """nnacl_needs.h with the answers of a model in place of the library's."""
-    used = [call for call in program.calls if not call.elided]
-    roundings = (int(call.fields["rounding"]) for call in used if "rounding" in call.fields)
-    exact = any(needs.needs_exact(call.kernel, call.packed) for call in used)
+    used = [(call, call.kernel) for call in program.all_calls if call.kernel is not None]
+    roundings = (int(call.fields["rounding"]) for call, _ in used if "rounding" in call.fields)
+    exact = any(needs.needs_exact(kernel, call.packed) for call, kernel in used)
     answers = {"PARTS": 0, "EXACT": int(exact), "ROUNDINGS": needs.needed_roundings(roundings)}
     for name, value in answers.items():
         text, count = re.subn(rf"(NNACL_NEEDS_{name}) = \w+", rf"\1 = {value}", text)
@@ -76,7 +99,8 @@ def _narrow(
     if re.search(rf"\b{c_type}\s+\w|\({c_type}\)", code):  # a kernel makes such a struct itself
         return None
     read = set(re.findall(r"(?:->|\.)\s*(\w+)", code))
-    addressed = set(re.findall(r"(?<!&)&(?!&)\s*\w+(?:->|\.)\s*(\w+)", code))
+    varying = {name for call in calls for name in varying_fields(call)}  # computed as int32_t
+    addressed = varying | set(re.findall(r"(?<!&)&(?!&)\s*\w+(?:->|\.)\s*(\w+)", code))
     kept: set[str] = set()
     types: list[tuple[str, int]] = []
 

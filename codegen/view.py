@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .. import ops
 from ..dtypes import DType
-from ..errors import TargetError
+from ..errors import TargetError, Unsupported, UnsupportedError
 from ..ir import TensorType
 from ..lower import Call, Program, ProgramTensor
 from ..nnacl_kernels import catalogue
 from ..targets import Target
 from . import literals
+from .branches import FRAME, Address, ControlView, PartView, branches, loop
 from .names import UniqueNames, comment, identifier, short_comment
+from .ranged import SizeTexts, SizeView, TableView
 
 STACK_BASE = 1024
 """Bytes of stack that a run may use beside the pointer arrays of its widest call; self-tests on boards measure it."""
@@ -35,7 +37,14 @@ class TensorView:
     c_type: str
     dtype: DType
     type: TensorType
+    type_text: str
+    """For people; sizes that are chosen at run time by their names."""
+    dims: tuple[str, ...]
+    """The shape in C."""
     count: int
+    """Of elements, at most."""
+    count_text: str
+    """Of elements, in C."""
     nbytes: int
     address: str
     """A C expression over ``instance->arena``; ``NULL`` for an input that the model does not use."""
@@ -71,6 +80,8 @@ class ParamsView:
     c_type: str
     size: int
     lines: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+    """Assignments to the fields of a copy of it, ``p``, that depend on sizes chosen at run time."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,8 @@ class LayerView:
     """One call, or a view that needs none."""
 
     index: int
+    label: str
+    """The index, behind those of the layers whose subgraph it is in."""
     op: str
     name: str
     """As in the model, fit for a comment."""
@@ -95,6 +108,12 @@ class LayerView:
     constant_bytes: int
     output_types: tuple[str, ...]
     elided: bool
+    floats: bool
+    """Whether a result holds floats."""
+    arrays: tuple[str, ...] = ()
+    """Declarations of small inputs that are computed from sizes."""
+    control: ControlView | None = None
+    """For an op with subgraphs, which has no kernel."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +138,10 @@ class SampleView:
     outputs: tuple[tuple[str, ...], ...]
     tolerances: tuple[str, ...]
     """For each output the largest difference that is right, as a C literal; 0 for integers."""
+    sizes: tuple[int, ...] = ()
+    """In the order of those of the model."""
+    input_counts: tuple[int, ...] = ()
+    output_counts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,11 +173,37 @@ class ModelView:
     samples: tuple[SampleView, ...] = ()
     needs_math: bool = False
     largest_workspace: int = field(default=0)
+    sizes: tuple[SizeView, ...] = ()
+    tables: tuple[TableView, ...] = ()
+
+    @property
+    def all_layers(self) -> tuple[LayerView, ...]:
+        """Those of subgraphs included, each behind the layer that it belongs to."""
+        return tuple(flat_layers(self.layers))
+
+    @property
+    def parts(self) -> tuple[PartView, ...]:
+        """The subgraphs, inner ones first."""
+        return tuple(
+            part for layer in reversed(self.all_layers) if layer.control is not None for part in layer.control.parts
+        )
+
+    @property
+    def has_loop(self) -> bool:
+        return any(layer.control is not None and layer.control.limit for layer in self.all_layers)
 
     @property
     def program_stack(self) -> int:
         """Bytes of stack of the self-test and the runner on a board."""
         return 2 * self.stack_size + 4096
+
+
+def flat_layers(layers: Iterable[LayerView]) -> Iterator[LayerView]:
+    for layer in layers:
+        yield layer
+        if layer.control is not None:
+            for part in layer.control.parts:
+                yield from flat_layers(part.layers)
 
 
 @dataclass
@@ -214,13 +263,17 @@ def build_view(
 ) -> ModelView:
     """Everything about a project but its files' texts. Raises TargetError when the target's memory cannot hold it."""
     constants = _Constants(name, target.alignment, binary_weights)
-    layers = tuple(_layer(index, call, program, constants) for index, call in enumerate(program.calls))
-    inputs = _io(program, program.inputs, "input", constants)
-    outputs = _io(program, program.outputs, "output", constants)
+    scope = _Scope(program, constants, SizeTexts(program, name))
+    layers = tuple(_layer(index, call, scope) for index, call in enumerate(program.calls))
+    inputs = _io(program.inputs, "input", scope)
+    outputs = _io(program.outputs, "output", scope)
     states = _states(program, constants)
-    params = [layer.params for layer in layers if layer.params is not None]
-    used = [call for call in program.calls if not call.elided]
+    every = list(flat_layers(layers))
+    params = [layer.params for layer in every if layer.params is not None]
+    tables = scope.sizes.tables
+    used = [call for call in program.all_calls if call.kernel is not None]
     widest = max((len(call.inputs) + len(call.outputs) for call in used), default=0)
+    copied = max((struct.size for struct in params if struct.changes), default=0)
     view = ModelView(
         name=name,
         upper=name.upper(),
@@ -234,19 +287,46 @@ def build_view(
         arena_size=max(program.arena_size, 1),  # C knows no arrays of size 0
         arena_lower_bound=program.arena_lower_bound,
         weights_size=sum(constant.nbytes for constant in constants.views),
-        params_size=sum(struct.size for struct in params),
-        stack_size=STACK_BASE + 8 * widest,
+        params_size=sum(item.size for item in params) + sum(table.nbytes for table in tables),
+        stack_size=STACK_BASE + 8 * widest + copied + FRAME * _depth(layers),
         macs=program.macs,
         headers=tuple(sorted({catalogue.ops()[call.node.op].header for call in used})),
-        kernels=tuple(sorted({call.kernel.symbol for call in used})),
-        sources=tuple(sorted({call.kernel.file for call in used})),
+        kernels=tuple(sorted({call.kernel.symbol for call in used if call.kernel})),
+        sources=tuple(sorted({call.kernel.file for call in used if call.kernel})),
         binary_weights=binary_weights,
         states=states,
-        needs_math=any(literals.needs_math(line) for struct in params for line in struct.lines),
+        needs_math=any(
+            literals.needs_math(line)
+            for lines in (*(p.lines for p in params), *(t.lines for t in tables))
+            for line in lines
+        ),
         largest_workspace=max((call.workspace for call in used), default=0),
+        sizes=scope.sizes.views,
+        tables=tables,
     )
     _check_memory(view)
     return view
+
+
+def _depth(layers: Iterable[LayerView]) -> int:
+    """How deep subgraphs lie in each other."""
+    parts = [part for layer in layers if layer.control is not None for part in layer.control.parts]
+    return max((1 + _depth(part.layers) for part in parts), default=0)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """A program whose layers are printed, and what its texts share with others."""
+
+    program: Program
+    constants: _Constants
+    sizes: SizeTexts
+    label: str = ""
+    """Of the layer that this is a subgraph of, with a ``_`` behind it."""
+    arena: str = "arena"
+
+    def tensor(self, index: int) -> ProgramTensor:
+        return self.program.tensors[index]
 
 
 def _check_memory(view: ModelView) -> None:
@@ -265,44 +345,81 @@ def _check_memory(view: ModelView) -> None:
             )
 
 
-def _layer(index: int, call: Call, program: Program, constants: _Constants) -> LayerView:
+def _layer(index: int, call: Call, scope: _Scope) -> LayerView:
     node = call.node
-    roles = ops.get(node.op).inputs
-    arguments, constant_bytes = [], 0
-    if not call.elided:
-        for position, tensor_index in enumerate(call.inputs):
-            if tensor_index is None:
-                arguments.append("NULL")
-                continue
-            tensor = program.tensors[tensor_index]
-            if tensor.data is None:
-                arguments.append(_address(tensor))
-                continue
-            role = _role(roles, position)
-            label = f'layer {index} {node.op}: {role} {tensor.type} "{short_comment(tensor.name)}"'
-            symbol, nbytes = constants.symbol(tensor, call.packed.get(position), f"l{index}_{role}", label)
-            arguments.append(symbol)
-            constant_bytes += nbytes
+    label = f"{scope.label}{index}"
+    arguments, constant_bytes, arrays = _arguments(label, call, scope)
     while arguments and arguments[-1] == "NULL":
         arguments.pop()
     return LayerView(
         index=index,
+        label=label,
         op=node.op,
         name=short_comment(node.name),
         key=node.name,
-        title=tuple(_title(index, call, program)),
-        kernel=call.kernel.symbol,
-        isa=call.kernel.isa,
-        params=None if call.elided else _params(index, call, program),
+        title=tuple(_title(label, call, scope)),
+        kernel="" if call.kernel is None else call.kernel.symbol,
+        isa="" if call.kernel is None else call.kernel.isa,
+        params=None if call.elided or call.kernel is None else _params(label, call, scope),
         inputs=tuple(arguments),
-        outputs=tuple(_address(program.tensors[output]) for output in call.outputs),
+        outputs=tuple(_address(scope.tensor(output)) for output in call.outputs),
         workspace=call.workspace,
         workspace_offset=call.workspace_offset,
         macs=call.macs,
         constant_bytes=constant_bytes,
-        output_types=tuple(str(program.tensors[output].type) for output in call.outputs),
+        output_types=tuple(scope.sizes.type_text(scope.tensor(output)) for output in call.outputs),
         elided=call.elided,
+        floats=_gives_floats(call, scope),
+        arrays=tuple(arrays),
+        control=_control(label, call, arguments, scope) if call.parts else None,
     )
+
+
+def _arguments(label: str, call: Call, scope: _Scope) -> tuple[list[str], int, list[str]]:
+    """The inputs of a call in C, the bytes of constants that are used here first, and arrays to declare before."""
+    roles = ops.get(call.node.op).inputs
+    arguments: list[str] = []
+    arrays: list[str] = []
+    constant_bytes = 0
+    for position, tensor_index in enumerate(() if call.elided else call.inputs):
+        tensor = None if tensor_index is None else scope.tensor(tensor_index)
+        if tensor is None or tensor.data is None:
+            arguments.append("NULL" if tensor is None else _address(tensor))
+            continue
+        role = _role(roles, position)
+        if tensor.variants is not None:
+            arrays.append(scope.sizes.array(call, tensor, role))
+            arguments.append(role)
+            continue
+        title = f'layer {label} {call.node.op}: {role} {tensor.type} "{short_comment(tensor.name)}"'
+        symbol, nbytes = scope.constants.symbol(tensor, call.packed.get(position), f"l{label}_{role}", title)
+        arguments.append(symbol)
+        constant_bytes += nbytes
+    return arguments, constant_bytes, arrays
+
+
+def _control(label: str, call: Call, arguments: Sequence[str], scope: _Scope) -> ControlView:
+    roles = ("then", "else") if call.node.op == "if" else ("body",)
+    scopes = [
+        _Scope(part, scope.constants, SizeTexts(part, scope.constants.prefix), f"{label}_{role}_")
+        for part, role in zip(call.parts, roles, strict=True)
+    ]
+    names = [f"{scope.constants.prefix}_l{label}_{role}" for role in roles]
+    layers = [[_layer(index, inner, part) for index, inner in enumerate(part.program.calls)] for part in scopes]
+
+    def address_in(part: _Scope) -> Address:
+        def address(tensor: ProgramTensor) -> str:
+            if tensor.data is not None:
+                title = f'layer {label}: result "{short_comment(tensor.name)}", a constant'
+                return part.constants.symbol(tensor, None, f"l{label}_result", title)[0]
+            return f"part + {tensor.offset}"
+
+        return address
+
+    addresses = [address_in(part) for part in scopes]
+    if call.node.op == "if":
+        return branches(call, scope.program, label, arguments, layers, names, addresses)
+    return loop(call, scope.program, label, arguments, layers[0], names[0], addresses[0])
 
 
 def _role(roles: Sequence[str], position: int) -> str:
@@ -311,14 +428,14 @@ def _role(roles: Sequence[str], position: int) -> str:
     return f"{name}{position}" if role.endswith("*") else name
 
 
-def _title(index: int, call: Call, program: Program) -> list[str]:
+def _title(label: str, call: Call, scope: _Scope) -> list[str]:
     """The comment above a call: what it is, what goes in and out, what it costs."""
     node = call.node
     source = "" if node.source == node.op else f" ({comment(node.source)})"
-    label = f' "{short_comment(node.name)}"' if node.name else ""
-    ins = [program.tensors[i] for i in call.inputs if i is not None and program.tensors[i].data is None]
-    outs = [program.tensors[i] for i in call.outputs]
-    shapes = f"{', '.join(str(t.type) for t in ins) or 'constants'} -> {', '.join(str(t.type) for t in outs)}"
+    name = f' "{short_comment(node.name)}"' if node.name else ""
+    ins = [scope.tensor(i) for i in call.inputs if i is not None and scope.tensor(i).data is None]
+    outs = [scope.tensor(i) for i in call.outputs]
+    given, results = (", ".join(scope.sizes.type_text(tensor) for tensor in tensors) for tensors in (ins, outs))
     costs = []
     if call.elided:
         costs.append("same bytes, no code")
@@ -326,17 +443,23 @@ def _title(index: int, call: Call, program: Program) -> list[str]:
         costs.append(f"{call.macs} MACs")
     if call.workspace:
         costs.append(f"{call.workspace} bytes of workspace")
-    return [f"{index}: {node.op}{label}{source}", shapes + "".join(f", {cost}" for cost in costs)]
+    shapes = f"{given or 'constants'} -> {results}"
+    return [f"{label}: {node.op}{name}{source}", shapes + "".join(f", {cost}" for cost in costs)]
 
 
-def _params(index: int, call: Call, program: Program) -> ParamsView:
-    floats = any(program.tensors[output].type.dtype.is_float for output in call.outputs)
+def _gives_floats(call: Call, scope: _Scope) -> bool:
+    return any(scope.tensor(output).type.dtype.is_float for output in call.outputs)
+
+
+def _params(label: str, call: Call, scope: _Scope) -> ParamsView:
+    floats = _gives_floats(call, scope)
     op = catalogue.ops()[call.node.op]
     return ParamsView(
-        symbol=f"p{index}",
+        symbol=f"p{label}",
         c_type=op.params_name,
         size=op.params_size,
         lines=tuple(literals.params_lines(call.node.op, call.fields, floats=floats)),
+        changes=scope.sizes.changes(call),
     )
 
 
@@ -344,14 +467,17 @@ def _address(tensor: ProgramTensor) -> str:
     return "NULL" if tensor.offset is None else f"arena + {tensor.offset}"
 
 
-def _io(program: Program, indices: Sequence[int], role: str, constants: _Constants) -> tuple[TensorView, ...]:
+def _io(indices: Sequence[int], role: str, scope: _Scope) -> tuple[TensorView, ...]:
     names = UniqueNames(("_COUNT", "_SCALE", "_ZERO_POINT"))
     views = []
     for position, index in enumerate(indices):
-        tensor = program.tensors[index]
+        tensor = scope.tensor(index)
         address = _address(tensor)
+        if tensor.variants is not None:
+            reason = "it is computed from sizes that are chosen at run time"
+            raise UnsupportedError([Unsupported(tensor.name, role, reason, "fix the sizes")])
         if tensor.data is not None:
-            address, _ = constants.symbol(tensor, None, f"{role}_{position}", f"{role} {position}, a constant")
+            address, _ = scope.constants.symbol(tensor, None, f"{role}_{position}", f"{role} {position}, a constant")
         quant = tensor.quant if tensor.quant is not None and tensor.quant.is_per_tensor else None
         scale = "" if quant is None else literals.float32(float(quant.scale[0]))
         zero = "" if quant is None else str(int(quant.zero_point[0]))
@@ -364,7 +490,10 @@ def _io(program: Program, indices: Sequence[int], role: str, constants: _Constan
                 c_type=tensor.type.dtype.c_name,
                 dtype=tensor.type.dtype,
                 type=tensor.type,
-                count=tensor.type.count,
+                type_text=scope.sizes.type_text(tensor),
+                dims=scope.sizes.dims(tensor),
+                count=tensor.nbytes // tensor.type.dtype.size,
+                count_text=scope.sizes.count(tensor),
                 nbytes=tensor.nbytes,
                 address=address,
                 end=0 if tensor.offset is None else tensor.offset + tensor.nbytes,
@@ -410,7 +539,7 @@ def tolerances(program: Program) -> tuple[float, float]:
     The tolerances of the ops along the way add up. Where a computed float is quantized again, the least difference can
     become a whole step of 1/127, so that much more has to be allowed.
     """
-    used = [call for call in program.calls if not call.elided]
+    used = [call for call in program.all_calls if call.kernel is not None]
     allowed = [ops.get(call.node.op).tolerance for call in used]
     relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in allowed)))
     absolute = max(1e-6, max((tolerance.absolute for tolerance in allowed), default=0.0))
@@ -420,7 +549,11 @@ def tolerances(program: Program) -> tuple[float, float]:
 
 
 def sample_view(
-    view: ModelView, program: Program, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray]
+    view: ModelView,
+    program: Program,
+    inputs: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
+    sizes: Sequence[int] = (),
 ) -> SampleView:
     """A stored sample for the self-test."""
     relative, absolute = tolerances(program)
@@ -436,4 +569,7 @@ def sample_view(
         inputs=tuple(tuple(literals.array_lines(inputs[tensor.key], tensor.dtype)) for tensor in view.inputs),
         outputs=tuple(tuple(literals.array_lines(outputs[tensor.key], tensor.dtype)) for tensor in view.outputs),
         tolerances=tuple(allowed),
+        sizes=tuple(sizes),
+        input_counts=tuple(inputs[tensor.key].size for tensor in view.inputs),
+        output_counts=tuple(outputs[tensor.key].size for tensor in view.outputs),
     )

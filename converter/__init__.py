@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import extensions
-from ..errors import InputError, ModelFormatError
+from ..binding import bind_graph, is_data_dependent
+from ..errors import InputError, ModelFormatError, ShapeError
 from ..ir import Graph, all_graphs
 from ..numerics import CONTRACTS
 from ..rewrite import PassRecord
+from ..size_ranges import Size
+from ..sweep import explained
 from .pipeline import optimize
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ Observer = Callable[[str, bool, int, int], None]
 def convert(
     source: str | os.PathLike[str] | bytes | onnx.ModelProto,
     *,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     observer: Observer | None = None,
     contract: str | None = None,
@@ -41,8 +44,9 @@ def convert(
     """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
     their names.
 
-    ``inputs`` maps input names to shapes, which fixes symbolic sizes. ``constants`` maps input names to arrays: they
-    become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
+    ``inputs`` maps input names to shapes, which fixes symbolic sizes, and names of sizes to one size. In place of a
+    number may stand a ``SizeRange``: the size is then chosen at run time, within it. ``constants`` maps input names to
+    arrays: they become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
     the format (``tflite-double``, ``single`` or ``float-even``). ``observer`` is called after each pass. Raises a
     MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
     """
@@ -59,13 +63,27 @@ def convert(
             part.contract = contract or part.contract
             for value in part.values():
                 value.origins = () if value.is_constant else (value.name,)
-        return optimize(graph, observer=observe, progress=progress)
+        optimize(graph, observer=observe, progress=progress)
+    _check_ranges(graph)
+    return graph
+
+
+def _check_ranges(graph: Graph) -> None:
+    """Raises ShapeError when the model cannot run with the smallest or the largest sizes of its ranges."""
+    symbols = {dim for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
+    if not graph.ranges or symbols - set(graph.ranges) or is_data_dependent(graph):
+        return
+    for sizes in ([item.low for item in graph.ranges.values()], [item.high for item in graph.ranges.values()]):
+        try:
+            bind_graph(graph, dict(zip(graph.ranges, sizes, strict=True)))
+        except ShapeError as error:
+            raise explained(graph, {}, graph.ranges, sizes, error) from error
 
 
 def import_model(
     source: str | os.PathLike[str] | bytes | onnx.ModelProto,
     *,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     progress: Progress | None = None,
 ) -> Graph:

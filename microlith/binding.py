@@ -7,7 +7,7 @@ values are called early. The rest is known only while the model runs, node by no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,10 @@ class BoundNode:
     node: Node
     params: bytes
     output_types: tuple[TensorType, ...]
+    parts: tuple[Binding, ...] = ()
+    """The subgraphs of the node, bound to the types of its inputs."""
+    iterations: int | None = None
+    """How often a loop runs; None when that is known only at run time."""
 
 
 @dataclass
@@ -50,6 +54,25 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
     binding = Binding()
     for value in (*graph.inputs, *(state.input for state in graph.states)):
         binding.types[value] = _concrete(value.type, sizes or {})
+    _bind(graph, binding)
+    return binding
+
+
+def bind_part(graph: Graph, types: Sequence[TensorType], data: Mapping[int, np.ndarray]) -> Binding:
+    """As ``bind_graph``, for a subgraph whose inputs have the types ``types``. ``data``: those that are constant, by
+    their number."""
+    binding = Binding()
+    binding.types.update(zip(graph.inputs, types, strict=True))
+    binding.data.update({graph.inputs[index]: array for index, array in data.items()})
+    _bind(graph, binding)
+    for value in graph.outputs:
+        if value.data is not None:
+            binding.types[value], binding.data[value] = value.type, value.data
+    return binding
+
+
+def _bind(graph: Graph, binding: Binding) -> None:
+    """Binds the nodes of a graph whose inputs are bound."""
     early = early_values(graph)
     waiting: list[Unsupported] = []
     for node in graph.nodes:
@@ -59,7 +82,13 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
         if any(source is not None and source not in binding.types for source in node.inputs):
             continue  # behind a node that waits
         if node.subgraphs:
-            waiting.append(Unsupported(node.name, node.source, "it runs a subgraph", "use the runtime"))
+            try:
+                bound = bind_control(node, binding)
+            except UnsupportedError as error:
+                waiting.extend(error.items)
+                continue
+            binding.types.update(zip(node.outputs, bound.output_types, strict=True))
+            binding.nodes.append(bound)
             continue
         inputs = [
             None if source is None else _tensor(binding.types[source], binding.data.get(source))
@@ -80,7 +109,71 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
             binding.nodes.append(BoundNode(node, params, types))
     if waiting:
         raise UnsupportedError(waiting)
-    return binding
+
+
+def bind_control(node: Node, binding: Binding) -> BoundNode:
+    """Binds an op with subgraphs. UnsupportedError when a shape is known only after it has run."""
+    types = [binding.types[node.input(index)] for index in range(len(node.inputs))]
+    data = {
+        index: binding.data[value]
+        for index, value in enumerate(node.inputs)
+        if value in binding.data and value is not None
+    }
+    if node.op == "if":
+        return _bind_if(node, types, data)
+    return _bind_loop(node, types, data)
+
+
+def _bind_if(node: Node, types: Sequence[TensorType], data: Mapping[int, np.ndarray]) -> BoundNode:
+    inner = {index - 1: array for index, array in data.items() if index > 0}
+    parts = tuple(bind_part(graph, types[1:], inner) for graph in node.subgraphs)
+    results = [
+        tuple(part.types[value] for value in graph.outputs) for graph, part in zip(node.subgraphs, parts, strict=True)
+    ]
+    for then, other in zip(*results, strict=True):
+        if then != other:
+            raise _depends(node, f"its branches give {then} and {other}")
+    return BoundNode(node, b"", results[0], parts)
+
+
+def _bind_loop(node: Node, types: Sequence[TensorType], data: Mapping[int, np.ndarray]) -> BoundNode:
+    (body,) = node.subgraphs
+    carried = node.attrs["carried"]
+    scalars = [
+        TensorType(value.dtype, (1,) * len(value.shape) if not value.type.is_static else value.type.static_shape)
+        for value in body.inputs[:2]
+    ]
+    part = bind_part(
+        body, [*scalars, *types[2:]], {index: array for index, array in data.items() if index >= 2 + carried}
+    )
+    results = [part.types[value] for value in body.outputs[1:]]
+    for before, after in zip(types[2 : 2 + carried], results[:carried], strict=True):
+        if before != after:
+            raise _depends(node, f"a value that it carries is {before} at first and {after} later")
+    count = _iterations(body, part, data)
+    if count is None and len(results) > carried:
+        raise _depends(node, "how often it runs, and so how much it collects, is known only at run time")
+    collected = [TensorType(type.dtype, (count or 0, *type.shape)) for type in results[carried:]]
+    return BoundNode(node, b"", (*results[:carried], *collected), (part,), count)
+
+
+def _iterations(body: Graph, part: Binding, data: Mapping[int, np.ndarray]) -> int | None:
+    """How often a loop runs, where that is certain."""
+    if 1 in data and not data[1].any():
+        return 0
+    again = body.outputs[0]
+    known = part.data.get(again)
+    goes_on = again is body.inputs[1] if known is None else bool(known.any())
+    if 0 not in data or 1 not in data:
+        return None
+    limit = max(0, int(data[0].reshape(())))
+    if limit <= 1 or (known is not None and not known.any()):
+        return min(limit, 1)
+    return limit if goes_on else None
+
+
+def _depends(node: Node, reason: str) -> UnsupportedError:
+    return UnsupportedError([Unsupported(node.name, node.source, reason, "use the runtime")])
 
 
 def _require_sizes(graph: Graph, sizes: Mapping[str, int]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DType
+from .size_ranges import SizeRange
 
 Dim = int | str
 """A size, or the name of a size that is known only at run time (a symbol such as ``"batch"``)."""
@@ -228,6 +229,8 @@ class Graph:
     """The rounding contract of its integer ops: ``tflite-double``, ``single`` or ``float-even``."""
     metadata: dict[str, str] = field(default_factory=dict)
     states: list[State] = field(default_factory=list)
+    ranges: dict[str, SizeRange] = field(default_factory=dict)
+    """The sizes that symbols of the inputs may have, where they are limited."""
 
     @property
     def results(self) -> list[Value]:

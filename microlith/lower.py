@@ -6,16 +6,18 @@ halves and the same planner.) Nothing here computes a size itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .binding import Binding, BoundNode, bind_graph
-from .errors import Unsupported, UnsupportedError
+from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
 from .nnacl_kernels import catalogue, planner
+from .size_ranges import Size, SizeRange, split
+from .sweep import Sweep, sweep
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,20 @@ class ProgramTensor:
 
     name: str
     type: TensorType
+    """For the largest sizes, where sizes have a range."""
     quant: Quant | None
     data: np.ndarray | None
     offset: int | None
+    room: int = 0
+    """Bytes that it needs for any size."""
+    shapes: np.ndarray | None = None
+    """int64[combinations of sizes, rank], where it does not always have the same shape."""
+    variants: tuple[np.ndarray, ...] | None = None
+    """What it holds for each combination of sizes, where ``data`` is not always the same."""
 
     @property
     def nbytes(self) -> int:
-        return self.type.nbytes
+        return max(self.room, self.type.nbytes)
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class Call:
     """
 
     node: Node
-    kernel: catalogue.Kernel
+    kernel: catalogue.Kernel | None
+    """None for an op with subgraphs, which ``parts`` are."""
     params: bytes
     fields: Mapping[str, Any]
     inputs: tuple[int | None, ...]
@@ -52,6 +62,10 @@ class Call:
     macs: int
     packed: Mapping[int, bytes] = field(default_factory=dict)
     elided: bool = False
+    variation: np.ndarray | None = None
+    """int32[combinations of sizes, words of the parameter struct], where they differ."""
+    parts: tuple[Program, ...] = ()
+    """The subgraphs. The workspace is their arena, one at a time."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +92,21 @@ class Program:
     """The largest set of bytes that live at one time: no plan can be smaller."""
     alignment: int
     states: tuple[ProgramState, ...] = ()
+    ranges: Mapping[str, SizeRange] = field(default_factory=dict)
+    """The symbols whose sizes are chosen at run time. Combinations are in the order of ``itertools.product``."""
 
     @property
     def macs(self) -> int:
         return sum(call.macs for call in self.calls)
+
+    @property
+    def all_calls(self) -> Iterator[Call]:
+        """Every call that runs code, those of subgraphs included."""
+        for call in self.calls:
+            if not call.elided:
+                yield call
+            for part in call.parts:
+                yield from part.all_calls
 
     @property
     def constant_bytes(self) -> int:
@@ -94,32 +119,55 @@ class Program:
                 if index is None or self.tensors[index].data is None:
                     continue
                 packed = call.packed.get(position)
-                sizes[(call.kernel.symbol, packed) if packed is not None else index] = (
+                symbol = "" if call.kernel is None else call.kernel.symbol
+                sizes[(symbol, packed) if packed is not None else index] = (
                     self.tensors[index].nbytes if packed is None else len(packed)
                 )
-        return sum(sizes.values())
+        return sum(sizes.values()) + sum(part.constant_bytes for call in self.calls for part in call.parts)
 
 
 def lower(
     graph: Graph,
     isa: Sequence[str],
     *,
-    sizes: Mapping[str, int] | None = None,
+    sizes: Mapping[str, Size] | None = None,
     alignment: int = 16,
     runnable: bool = False,
     overlap: bool = False,
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
-    ``sizes`` gives the sizes of symbols. With ``runnable`` only kernels that this build can run are taken. With
-    ``overlap`` results may be written over inputs that nothing else needs, as far as the kernels allow when each is run
-    as one part; generated code does so, the runtime with its threads does not. Raises
-    UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on data, and
-    ShapeError when shapes do not fit or are not known.
+    ``sizes`` gives the sizes of symbols, or ranges in place of those of the graph; the arena then suffices for every
+    size. With ``runnable`` only kernels that this build can run are taken. With ``overlap`` results may be written over
+    inputs that nothing else needs, as far as the kernels allow when each is run as one part; generated code does so,
+    the runtime with its threads does not. Raises UnsupportedError with ALL nodes for which there is no kernel, or whose
+    result has a shape that depends on data, and ShapeError when shapes do not fit or are not known.
     """
-    binding = bind_graph(graph, sizes)
-    bound, types = binding.nodes, binding.types
-    chosen = _choose_kernels(binding, isa, runnable)
+    used = {dim for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
+    fixed, ranges = split({**graph.ranges, **(sizes or {})})
+    for name, size in fixed.items():
+        if name in graph.ranges and size not in graph.ranges[name]:
+            raise ShapeError(f"the size {size} of '{name}' is outside of its range {graph.ranges[name]}")
+    ranges = {name: item for name, item in ranges.items() if name in used}
+    swept = sweep(graph, fixed, ranges) if ranges else None
+    binding = bind_graph(graph, fixed) if swept is None else swept.binding
+    return _lowered(graph, binding, _Machine(tuple(isa), alignment, runnable, overlap), swept)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """What a graph is bound to."""
+
+    isa: tuple[str, ...]
+    alignment: int
+    runnable: bool
+    overlap: bool
+
+
+def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
+    bound, types, alignment = binding.nodes, binding.types, machine.alignment
+    chosen = _choose_kernels(binding, machine, swept)
+    parts = [_parts(item, machine) for item in bound]
 
     touched = {value for item in bound for value in (*item.node.inputs, *item.node.outputs)}
     touched.update(graph.inputs, graph.results, (state.input for state in graph.states))
@@ -128,38 +176,49 @@ def lower(
     index_of = {value: index for index, value in enumerate(values)}
     kept = {state.input for state in graph.states}
     constants = {**binding.data, **{value: value.data for value in values if value.data is not None}}
-    workspaces = [catalogue.workspace(kernel, item.params) for item, kernel in zip(bound, chosen, strict=True)]
+    nbytes = {value: types.get(value, value.type).nbytes for value in values}
+    if swept is not None:
+        nbytes.update({value: int(swept.nbytes(value).max()) for value in values if value in swept.shapes})
+    structs = [[item.params] if swept is None else swept.distinct(index) for index, item in enumerate(bound)]
+    workspaces = [
+        max((part.arena_size for part in inner), default=0)
+        if kernel is None
+        else max(catalogue.workspace(kernel, params) for params in rows)
+        for kernel, rows, inner in zip(chosen, structs, parts, strict=True)
+    ]
     plan = planner.plan_memory(
-        [
-            planner.PlanTensor(
-                types[value].nbytes if value in types else value.type.nbytes,
-                _memory(value, constants, kept),
-            )
-            for value in values
-        ],
+        [planner.PlanTensor(nbytes[value], _memory(value, constants, kept)) for value in values],
         [
             planner.PlanNode(
                 tuple(None if value is None else index_of[value] for value in item.node.inputs),
                 tuple(index_of[value] for value in item.node.outputs),
-                catalogue.ops()[item.node.op].alias,
+                _alias(item, swept),
                 workspace,
-                _leads(item, kernel) if overlap else None,
+                _leads(item, kernel, rows) if machine.overlap else None,
             )
-            for item, kernel, workspace in zip(bound, chosen, workspaces, strict=True)
+            for item, kernel, workspace, rows in zip(bound, chosen, workspaces, structs, strict=True)
         ]
         + [planner.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
-        [index_of[value] for value in graph.inputs],
+        [index_of[value] for value in graph.inputs if value not in binding.data],
         [index_of[value] for value in graph.outputs],
         alignment,
     )
     tensors = tuple(
-        ProgramTensor(value.name, types.get(value, value.type), value.quant, constants.get(value), plan.offsets[index])
+        ProgramTensor(
+            value.name,
+            types.get(value, value.type),
+            value.quant,
+            constants.get(value),
+            plan.offsets[index],
+            nbytes[value],
+            *_variants(value, swept),
+        )
         for index, value in enumerate(values)
     )
     calls = tuple(
-        _call(item, kernel, workspaces[position], plan, position, index_of, tensors)
+        _call(item, kernel, workspaces[position], plan, position, index_of, tensors, parts[position], swept)
         for position, (item, kernel) in enumerate(zip(bound, chosen, strict=True))
-    ) + tuple(_assignment(state, types, index_of, isa, runnable) for state in states)
+    ) + tuple(_assignment(state, types, index_of, machine.isa, machine.runnable) for state in states)
     return Program(
         name=graph.name,
         tensors=tensors,
@@ -170,11 +229,51 @@ def lower(
         arena_lower_bound=plan.lower_bound,
         alignment=alignment,
         states=tuple(ProgramState(index_of[state.input], state.start()) for state in graph.states),
+        ranges={} if swept is None else dict(zip(swept.symbols, swept.ranges, strict=True)),
     )
 
 
-def _leads(item: BoundNode, kernel: catalogue.Kernel) -> tuple[catalogue.Lead, ...]:
-    return tuple(catalogue.lead(kernel, item.params, index) for index in range(len(item.node.inputs)))
+def _leads(item: BoundNode, kernel: catalogue.Kernel | None, structs: Sequence[bytes]) -> tuple[catalogue.Lead, ...]:
+    """How the inputs of a node may overlap its result, whichever of some parameter structs it has."""
+    if kernel is None:
+        return (catalogue.Lead(),) * len(item.node.inputs)
+    leads = []
+    for index in range(len(item.node.inputs)):
+        found = {catalogue.lead(kernel, params, index) for params in structs}
+        all_from = all(lead.kind == catalogue.LEAD_FROM for lead in found)
+        common = (
+            catalogue.Lead(max(lead.bytes for lead in found), catalogue.LEAD_FROM) if all_from else catalogue.Lead()
+        )
+        leads.append(next(iter(found)) if len(found) == 1 else common)
+    return tuple(leads)
+
+
+def _parts(item: BoundNode, machine: _Machine) -> tuple[Program, ...]:
+    return tuple(
+        _lowered(graph, part, machine, None) for graph, part in zip(item.node.subgraphs, item.parts, strict=True)
+    )
+
+
+def _alias(item: BoundNode, swept: Sweep | None) -> int:
+    """How a node may share memory. In place needs equal sizes, and not for the largest ones only."""
+    if item.node.subgraphs:
+        return catalogue.ALIAS_NONE
+    alias = catalogue.ops()[item.node.op].alias
+    if swept is None or alias != catalogue.ALIAS_IN_PLACE:
+        return alias
+    before, after = item.node.inputs[0], item.node.outputs[0]
+    same = before is not None and np.array_equal(swept.nbytes(before), swept.nbytes(after))
+    return alias if same else catalogue.ALIAS_NONE
+
+
+def _variants(value: Value, swept: Sweep | None) -> tuple[np.ndarray | None, tuple[np.ndarray, ...] | None]:
+    """The shapes and the contents of a value for each combination of sizes, where they differ."""
+    if swept is None or value not in swept.shapes:
+        return None, None
+    shapes = swept.shapes[value]
+    arrays = swept.early.get(value, [])
+    differs = any(array.tobytes() != arrays[0].tobytes() for array in arrays)
+    return (shapes if (shapes != shapes[0]).any() else None), (tuple(arrays) if differs else None)
 
 
 def _memory(value: Value, constants: Mapping[Value, np.ndarray], kept: set[Value]) -> int:
@@ -213,25 +312,37 @@ def _serves(kernel: catalogue.Kernel, item: BoundNode, binding: Binding) -> bool
     )
 
 
-def _choose_kernels(binding: Binding, isa: Sequence[str], runnable: bool) -> list[catalogue.Kernel]:
-    chosen: list[catalogue.Kernel] = []
+def _choose_kernels(binding: Binding, machine: _Machine, swept: Sweep | None) -> list[catalogue.Kernel | None]:
+    chosen: list[catalogue.Kernel | None] = []
     missing: list[Unsupported] = []
-    for item in binding.nodes:
-        dtype = binding.types[item.node.input(0)].dtype
-        allowed = list(isa)
-        kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
-        while kernel is not None and not _serves(kernel, item, binding):
-            allowed.remove(kernel.isa)
-            kernel = catalogue.find_kernel(item.node.op, dtype.value, item.params, allowed, runnable=runnable)
+    for position, item in enumerate(binding.nodes):
+        if item.node.subgraphs:
+            chosen.append(None)
+            if swept is not None:
+                reason = "it runs a subgraph, in a model whose sizes have a range"
+                missing.append(Unsupported(item.node.name, item.node.source, reason, "fix the sizes"))
+            continue
+        kernel = _choose_kernel(item, binding, machine, [item.params] if swept is None else swept.distinct(position))
+        chosen.append(kernel)
         if kernel is None:
-            reason = f"no {item.node.op} kernel for {dtype.name} among {', '.join(isa)}"
+            dtype = binding.types[item.node.input(0)].dtype
+            reason = f"no {item.node.op} kernel for {dtype.name} among {', '.join(machine.isa)}"
             hint = "convert the model with another element type; 'microlith ops' lists the kernels"
             missing.append(Unsupported(item.node.name, item.node.source, reason, hint))
-        else:
-            chosen.append(kernel)
     if missing:
         raise UnsupportedError(missing)
     return chosen
+
+
+def _choose_kernel(
+    item: BoundNode, binding: Binding, machine: _Machine, structs: Sequence[bytes]
+) -> catalogue.Kernel | None:
+    """The best kernel that accepts all of some parameter structs of a node."""
+    dtype = binding.types[item.node.input(0)].dtype.value
+    for kernel in catalogue.candidates(item.node.op, dtype, machine.isa, runnable=machine.runnable):
+        if all(catalogue.accepts(kernel, params) for params in structs) and _serves(kernel, item, binding):
+            return kernel
+    return None
 
 
 def _is_elsewhere(kernel: catalogue.Kernel, params: bytes, index: int) -> bool:
@@ -241,14 +352,31 @@ def _is_elsewhere(kernel: catalogue.Kernel, params: bytes, index: int) -> bool:
 
 def _call(
     item: BoundNode,
-    kernel: catalogue.Kernel,
+    kernel: catalogue.Kernel | None,
     workspace: int,
     plan: planner.MemoryPlan,
     position: int,
     index_of: Mapping[Value, int],
     tensors: Sequence[ProgramTensor],
+    parts: tuple[Program, ...],
+    swept: Sweep | None,
 ) -> Call:
     node = item.node
+    outputs = tuple(index_of[value] for value in node.outputs)
+    if kernel is None:
+        inner = [part.macs for part in parts]
+        return Call(
+            node=node,
+            kernel=None,
+            params=b"",
+            fields=node.attrs if item.iterations is None else {**node.attrs, "iterations": item.iterations},
+            inputs=tuple(None if value is None else index_of[value] for value in node.inputs),
+            outputs=outputs,
+            workspace=workspace,
+            workspace_offset=plan.workspace_offsets[position],
+            macs=max(inner) * (1 if item.iterations is None else item.iterations),
+            parts=parts,
+        )
     arrays = [None if value is None else tensors[index_of[value]].data for value in node.inputs]
     packed = {}
     for index, array in enumerate(arrays):
@@ -258,9 +386,9 @@ def _call(
         None if value is None or _is_elsewhere(kernel, item.params, index) else index_of[value]
         for index, value in enumerate(node.inputs)
     )
-    outputs = tuple(index_of[value] for value in node.outputs)
     first = None if not inputs or inputs[0] is None else tensors[inputs[0]].offset
     is_view = catalogue.ops()[node.op].alias == catalogue.ALIAS_VIEW
+    words = None if swept is None else swept.params[position]
     return Call(
         node=node,
         kernel=kernel,
@@ -273,4 +401,5 @@ def _call(
         macs=catalogue.macs(node.op, item.params),
         packed=packed,
         elided=is_view and first is not None and first == tensors[outputs[0]].offset,
+        variation=words if words is not None and (words != words[-1]).any() else None,
     )

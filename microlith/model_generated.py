@@ -1327,6 +1327,120 @@ class PairT:
         return PairEnd(builder)
 
 
+class Range:
+    __slots__ = ["_tab"]
+
+    @classmethod
+    def GetRootAs(cls, buf, offset: int = 0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, offset)
+        x = Range()
+        x.Init(buf, n + offset)
+        return x
+
+    @classmethod
+    def GetRootAsRange(cls, buf, offset=0):
+        """This method is deprecated. Please switch to GetRootAs."""
+        return cls.GetRootAs(buf, offset)
+
+    @classmethod
+    def RangeBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
+        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x4c\x49\x54\x48", size_prefixed=size_prefixed)
+
+    # Range
+    def Init(self, buf: bytes, pos: int):
+        self._tab = flatbuffers.table.Table(buf, pos)
+
+    # Range
+    def Symbol(self) -> str | None:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # Range
+    def Low(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
+        return 1
+
+    # Range
+    def High(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
+        return 2147483647
+
+
+def RangeStart(builder: flatbuffers.Builder):
+    builder.StartObject(3)
+
+
+def RangeAddSymbol(builder: flatbuffers.Builder, symbol: int):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(symbol), 0)
+
+
+def RangeAddLow(builder: flatbuffers.Builder, low: int):
+    builder.PrependInt32Slot(1, low, 1)
+
+
+def RangeAddHigh(builder: flatbuffers.Builder, high: int):
+    builder.PrependInt32Slot(2, high, 2147483647)
+
+
+def RangeEnd(builder: flatbuffers.Builder) -> int:
+    return builder.EndObject()
+
+
+class RangeT:
+    # RangeT
+    def __init__(
+        self,
+        symbol=None,
+        low=1,
+        high=2147483647,
+    ):
+        self.symbol = symbol  # type: Optional[str]
+        self.low = low  # type: int
+        self.high = high  # type: int
+
+    @classmethod
+    def InitFromBuf(cls, buf, pos):
+        range = Range()
+        range.Init(buf, pos)
+        return cls.InitFromObj(range)
+
+    @classmethod
+    def InitFromPackedBuf(cls, buf, pos=0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, pos)
+        return cls.InitFromBuf(buf, pos + n)
+
+    @classmethod
+    def InitFromObj(cls, range):
+        x = RangeT()
+        x._UnPack(range)
+        return x
+
+    # RangeT
+    def _UnPack(self, range):
+        if range is None:
+            return
+        self.symbol = range.Symbol()
+        self.low = range.Low()
+        self.high = range.High()
+
+    # RangeT
+    def Pack(self, builder):
+        if self.symbol is not None:
+            symbol = builder.CreateString(self.symbol)
+        RangeStart(builder)
+        if self.symbol is not None:
+            RangeAddSymbol(builder, symbol)
+        RangeAddLow(builder, self.low)
+        RangeAddHigh(builder, self.high)
+        return RangeEnd(builder)
+
+
 class Model:
     __slots__ = ["_tab"]
 
@@ -1469,9 +1583,33 @@ class Model:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(18))
         return o == 0
 
+    # Model
+    def Ranges(self, j: int) -> Range | None:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        if o != 0:
+            x = self._tab.Vector(o)
+            x += flatbuffers.number_types.UOffsetTFlags.py_type(j) * 4
+            x = self._tab.Indirect(x)
+            obj = Range()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # Model
+    def RangesLength(self) -> int:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Model
+    def RangesIsNone(self) -> bool:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
+        return o == 0
+
 
 def ModelStart(builder: flatbuffers.Builder):
-    builder.StartObject(8)
+    builder.StartObject(9)
 
 
 def ModelAddVersion(builder: flatbuffers.Builder, version: int):
@@ -1522,6 +1660,14 @@ def ModelStartMetadataVector(builder, numElems: int) -> int:
     return builder.StartVector(4, numElems, 4)
 
 
+def ModelAddRanges(builder: flatbuffers.Builder, ranges: int):
+    builder.PrependUOffsetTRelativeSlot(8, flatbuffers.number_types.UOffsetTFlags.py_type(ranges), 0)
+
+
+def ModelStartRangesVector(builder, numElems: int) -> int:
+    return builder.StartVector(4, numElems, 4)
+
+
 def ModelEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
@@ -1542,6 +1688,7 @@ class ModelT:
         buffers=None,
         dataOffset=0,
         metadata=None,
+        ranges=None,
     ):
         self.version = version  # type: int
         self.producer = producer  # type: Optional[str]
@@ -1551,6 +1698,7 @@ class ModelT:
         self.buffers = buffers  # type: Optional[List[BufferT]]
         self.dataOffset = dataOffset  # type: int
         self.metadata = metadata  # type: Optional[List[PairT]]
+        self.ranges = ranges  # type: Optional[List[RangeT]]
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -1605,6 +1753,14 @@ class ModelT:
                 else:
                     pair_ = PairT.InitFromObj(model.Metadata(i))
                     self.metadata.append(pair_)
+        if not model.RangesIsNone():
+            self.ranges = []
+            for i in range(model.RangesLength()):
+                if model.Ranges(i) is None:
+                    self.ranges.append(None)
+                else:
+                    range_ = RangeT.InitFromObj(model.Ranges(i))
+                    self.ranges.append(range_)
 
     # ModelT
     def Pack(self, builder):
@@ -1639,6 +1795,14 @@ class ModelT:
             for i in reversed(range(len(self.metadata))):
                 builder.PrependUOffsetTRelative(metadatalist[i])
             metadata = builder.EndVector()
+        if self.ranges is not None:
+            rangeslist = []
+            for i in range(len(self.ranges)):
+                rangeslist.append(self.ranges[i].Pack(builder))
+            ModelStartRangesVector(builder, len(self.ranges))
+            for i in reversed(range(len(self.ranges))):
+                builder.PrependUOffsetTRelative(rangeslist[i])
+            ranges = builder.EndVector()
         ModelStart(builder)
         ModelAddVersion(builder, self.version)
         if self.producer is not None:
@@ -1653,4 +1817,6 @@ class ModelT:
         ModelAddDataOffset(builder, self.dataOffset)
         if self.metadata is not None:
             ModelAddMetadata(builder, metadata)
+        if self.ranges is not None:
+            ModelAddRanges(builder, ranges)
         return ModelEnd(builder)

@@ -25,6 +25,7 @@ from .files import write_atomically
 from .ir import Dim, Graph, Node, Quant, State, TensorType, Value, all_graphs
 from .nnacl_kernels import catalogue
 from .numerics import CONTRACTS
+from .size_ranges import SizeRange
 from .verify import MAX_DEPTH
 
 FORMAT_VERSION = 1
@@ -90,6 +91,10 @@ class _Writer:
             graphs=graphs,
             buffers=self.buffers,
             metadata=[fb.PairT(key=key, value=value) for key, value in sorted(self.graph.metadata.items())],
+            ranges=[
+                fb.RangeT(symbol=name, low=item.low, high=item.high) for name, item in sorted(self.graph.ranges.items())
+            ]
+            or None,
         )
 
     def _graph(self, graph: Graph, params: Sequence[bytes], number: Mapping[int, int]) -> fb.GraphT:
@@ -239,6 +244,7 @@ class _Reader:
         graph = Graph(name=_text(stored.name), contract=list(CONTRACTS)[self.model.contract])
         if number == 0:
             graph.metadata = {_text(pair.key): _text(pair.value) for pair in self.model.metadata or []}
+            graph.ranges = {_text(item.symbol): _range(item) for item in self.model.ranges or []}
         graph.states = [
             _state(value) for value, tensor in zip(values, stored.tensors or [], strict=True) if tensor.variable
         ]
@@ -338,6 +344,11 @@ class _Reader:
             stored_params(graph)
         except ShapeError as error:
             raise ModelFormatError(f"damaged: {error.what}", where=error.where) from error
+
+
+def _range(item: Any) -> SizeRange:
+    _require(1 <= item.low <= item.high, f"the range {item.low}..{item.high} of a size")
+    return SizeRange(item.low, item.high)
 
 
 def _state(value: Value) -> State:

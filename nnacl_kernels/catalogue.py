@@ -233,18 +233,6 @@ def detected_isa() -> tuple[str, ...]:
     return tuple(_text(lib.nnacl_isa_name(1 << bit)) for bit in range(32) if mask >> bit & 1)
 
 
-def isa_mask(names: Sequence[str]) -> int:
-    """The mask of some instruction sets; ``KeyError`` for an unknown name."""
-    _, lib = c_library()
-    mask = 0
-    for name in names:
-        bit = lib.nnacl_isa_bit(name.encode())
-        if not bit:
-            raise KeyError(name)
-        mask |= bit
-    return mask
-
-
 def dtype_name(dtype: int) -> str:
     """``"f32"``, ``"s8"``, ... or ``"any"``."""
     _, lib = c_library()
@@ -314,17 +302,6 @@ def _filled(op: str, attrs: Mapping[str, Any]) -> Any:
         for index, item in enumerate(value):
             array[index] = _scalar(field, item)
     return params
-
-
-def resize_params(
-    op: str, params: bytes, inputs: Sequence[Tensor | None], n_outputs: int = 1
-) -> tuple[bytes, list[Tensor]]:
-    """As ``make_params``, with the attributes taken from an existing parameter struct."""
-    ffi = _types(op)
-    row = ops()[op]
-    struct = ffi.new(f"{row.params_name} *")
-    ffi.memmove(struct, params, row.params_size)
-    return _resized(row, struct, inputs, n_outputs)
 
 
 def _resized(row: Op, params: Any, inputs: Sequence[Tensor | None], n_outputs: int) -> tuple[bytes, list[Tensor]]:
@@ -399,14 +376,26 @@ def find_kernel(
     op: str, dtype: int, params: bytes, isa_names: Sequence[str], *, runnable: bool = False
 ) -> Kernel | None:
     """The best kernel for the parameters among the instruction sets, or None."""
-    ffi, lib = c_library()
-    found = ops().get(op)
-    arguments = (op.encode(), dtype, _blob(params), isa_mask(isa_names), int(runnable))
-    if found is None or found.extension is None:
-        row = lib.nnacl_kernel_find(*arguments)
-    else:
-        row = lib.nnacl_extension_kernel(_extension(found.extension), *arguments)
-    return None if row == ffi.NULL else _kernel(row)
+    choices = candidates(op, dtype, isa_names, runnable=runnable)
+    return next((kernel for kernel in choices if accepts(kernel, params)), None)
+
+
+def candidates(op: str, dtype: int, isa_names: Sequence[str], *, runnable: bool = False) -> list[Kernel]:
+    """The kernels for an op and an element type among some instruction sets, best first."""
+    return [
+        kernel
+        for kernel in kernels()
+        if kernel.op == op
+        and kernel.dtype in (dtype, ANY_DTYPE)
+        and kernel.isa in isa_names
+        and (kernel.runnable or not runnable)
+    ]
+
+
+def accepts(kernel: Kernel, params: bytes) -> bool:
+    """Whether a kernel runs for these parameters."""
+    function = kernel.pointer.accepts
+    return bool(function == c_library()[0].NULL or function(_blob(params)))
 
 
 def workspace(kernel: Kernel, params: bytes) -> int:

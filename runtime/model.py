@@ -238,6 +238,12 @@ class Model:
             pairs[text(key[0])] = text(value[0])
         return pairs
 
+    def size_range(self, symbol: str) -> tuple[int, int]:
+        """The smallest and the largest size that dimensions of the inputs of this name may have."""
+        low, high = ffi.new("int32_t *"), ffi.new("int32_t *")
+        check(self._lib.lith_model_size_range(self._file.pointer, symbol.encode(), low, high))
+        return low[0], high[0]
+
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """The inputs as the file declares them."""

@@ -18,6 +18,7 @@ from ...dtypes import DType
 from ...errors import InputError, ModelFormatError, ShapeError, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
 from ...ops.shape_rules import MAX_RANK
+from ...size_ranges import Size, SizeRange, split
 from ..passes.unique_names import make_names_unique
 from . import (
     onnx_attention,
@@ -85,15 +86,16 @@ Progress = Callable[[int, int, str], None]
 def import_onnx(
     source: str | Path | bytes | onnx.ModelProto,
     *,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     progress: Progress | None = None,
 ) -> Graph:
     """The graph of an ONNX model: a file, the bytes of one, or a ``ModelProto``, which stays as it is.
 
-    ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes, and ``constants`` to what they are.
-    Raises ModelFormatError for what is not a sound model, InputError for either when it does not fit, and
-    UnsupportedError with all nodes that cannot be converted.
+    ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes or gives them a range, and names of
+    sizes to one size or range. ``constants`` maps names of inputs to what they are. Raises ModelFormatError for what is
+    not a sound model, InputError for either when it does not fit, and UnsupportedError with all nodes that cannot be
+    converted.
     """
     path = Path(source) if isinstance(source, str | Path) else None
     where = "model" if path is None else str(path)
@@ -107,7 +109,7 @@ def _import(
     source: str | Path | bytes | onnx.ModelProto,
     path: Path | None,
     where: str,
-    inputs: Mapping[str, Sequence[int]],
+    inputs: Mapping[str, Sequence[Size]],
     constants: Mapping[str, np.ndarray],
     progress: Progress | None,
 ) -> Graph:
@@ -146,7 +148,7 @@ class _Importer(Level):
         model: onnx.ModelProto,
         where: str,
         name: str,
-        given: Mapping[str, Sequence[int]],
+        given: Mapping[str, Sequence[Size]],
         constants: Mapping[str, np.ndarray],
         guesses: Guesses,
     ) -> None:
@@ -206,19 +208,11 @@ class _Importer(Level):
 
     def _add_inputs(self) -> None:
         infos = [info for info in self.proto.input if info.name not in self.scope]
-        names = [info.name for info in infos]
-        for name in self.given:
-            if name not in names:
-                close = difflib.get_close_matches(name, names, 1)
-                raise InputError(
-                    f"the model has no input '{name}'",
-                    where=self.where,
-                    hint=f"did you mean '{close[0]}'?" if close else f"its inputs: {', '.join(names)}",
-                )
         types = {info.name: self._input_type(info) for info in infos}
         if len(types) != len(infos):
             raise self.fail("two inputs have the same name")
-        fixed = self._fixed_symbols(types)
+        chosen = self._chosen_sizes(types)
+        fixed, self.graph.ranges = split(chosen)
         for name, type in types.items():
             if name in self.scope:
                 continue
@@ -226,7 +220,11 @@ class _Importer(Level):
                 self._add_constant_input(name, type)
                 continue
             shape: Sequence[Dim] = [fixed.get(dim, dim) if isinstance(dim, str) else dim for dim in type.shape]
-            value = Value(name, TensorType(type.dtype, tuple(self.given.get(name, shape))))
+            if name in self.given:
+                shape = [
+                    size if isinstance(size, int) else dim for dim, size in zip(shape, self.given[name], strict=True)
+                ]
+            value = Value(name, TensorType(type.dtype, tuple(shape)))
             self.graph.inputs.append(value)
             self.builder.begin(name, "input")
             self.scope[name] = value if type.dtype is not DType.f16 else self.builder.cast(value, DType.f32)
@@ -254,14 +252,15 @@ class _Importer(Level):
                     where=self.where,
                     hint=f"give one: --input {info.name}:1,3,224,224",
                 )
-            self._check_given(info.name, given, given)
-            return TensorType(dtype, tuple(given))
+            named = [size if isinstance(size, int) else _dim_name(info.name, axis) for axis, size in enumerate(given)]
+            self._check_given(info.name, named, given)
+            return TensorType(dtype, tuple(named))
         shape: list[Dim] = []
         for axis, dim in enumerate(tensor.shape.dim):
             if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:
                 shape.append(dim.dim_value)
             else:
-                shape.append(dim.dim_param or f"{info.name}_dim{axis}")
+                shape.append(dim.dim_param or _dim_name(info.name, axis))
         if len(shape) > MAX_RANK or any(isinstance(dim, int) and dim > MAX_SIZE for dim in shape):
             return self._reject_input(info.name, f"its shape {tuple(shape)} has too many dimensions or elements")
         if given is not None:
@@ -274,9 +273,11 @@ class _Importer(Level):
         self.scope[name] = Poison()
         return TensorType(DType.f32, (1,) * len(self.given.get(name, ())))
 
-    def _check_given(self, name: str, shape: Sequence[Dim], given: Sequence[int]) -> None:
+    def _check_given(self, name: str, shape: Sequence[Dim], given: Sequence[Size]) -> None:
         fits = len(given) == len(shape) and all(
-            0 <= size <= MAX_SIZE and (isinstance(dim, str) or dim in (0, size))
+            isinstance(dim, str)
+            if isinstance(size, SizeRange)
+            else 0 <= size <= MAX_SIZE and (isinstance(dim, str) or dim in (0, size))
             for dim, size in zip(shape, given, strict=True)
         )
         if not fits:
@@ -286,14 +287,28 @@ class _Importer(Level):
                 hint="only sizes that the model names by a symbol can be chosen",
             )
 
-    def _fixed_symbols(self, types: Mapping[str, TensorType]) -> dict[str, int]:
-        """Sizes of symbols that the given shapes fix, so that they hold for every other input too."""
-        fixed: dict[str, int] = {}
+    def _chosen_sizes(self, types: Mapping[str, TensorType]) -> dict[str, Size]:
+        """What the given shapes say of symbols, so that it holds for every other input too. A name that is no input may
+        be that of a size."""
+        symbols = {dim for type in types.values() for dim in type.shape if isinstance(dim, str)}
+        chosen: dict[str, Size] = {}
         for name, sizes in self.given.items():
-            for dim, size in zip(types[name].shape, sizes, strict=True):
-                if isinstance(dim, str) and fixed.setdefault(dim, size) != size:
-                    raise InputError(f"the size '{dim}' is both {fixed[dim]} and {size}", where=self.where)
-        return fixed
+            dims: Sequence[Dim] = types[name].shape if name in types else (name,)
+            if name not in types and (name not in symbols or len(sizes) != 1):
+                raise self._unknown_name(name, [*types], sorted(symbols))
+            for dim, size in zip(dims, sizes, strict=True):
+                if isinstance(dim, str) and chosen.setdefault(dim, size) != size:
+                    raise InputError(f"the size '{dim}' is both {chosen[dim]} and {size}", where=self.where)
+        return chosen
+
+    def _unknown_name(self, name: str, inputs: Sequence[str], symbols: Sequence[str]) -> InputError:
+        close = difflib.get_close_matches(name, [*inputs, *symbols], 1)
+        known = f"its inputs: {', '.join(inputs)}" + (f"; its sizes: {', '.join(symbols)}" if symbols else "")
+        return InputError(
+            f"the model has no input{' and no size' if symbols else ''} '{name}'",
+            where=self.where,
+            hint=f"did you mean '{close[0]}'?" if close else known,
+        )
 
     def _add_outputs(self) -> None:
         for info in self.proto.output:
@@ -326,7 +341,12 @@ def _dtype(data_type: int) -> DType:
     return DType.f16 if data_type == onnx.TensorProto.FLOAT16 else onnx_data.dtype_of(data_type)
 
 
-def _shape(dims: Sequence[Dim]) -> str:
+def _dim_name(name: str, axis: int) -> str:
+    """The symbol for a dimension to which the model gives none."""
+    return f"{name}_dim{axis}"
+
+
+def _shape(dims: Sequence[Dim | SizeRange]) -> str:
     return f"[{','.join(map(str, dims))}]"
 
 

@@ -17,6 +17,7 @@ from microlith import extensions
 from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, TensorType, Value
+from microlith.size_ranges import Size, SizeRange
 from microlith.verify import MAX_DEPTH
 
 from . import (
@@ -66,7 +67,7 @@ def supported_operators() -> list[str]:
 def load_tflite(
     path: str | Path,
     *,
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
 ) -> Graph:
     """The graph of a .tflite file; errors as ``import_tflite``, and ModelFormatError when it cannot be read."""
@@ -83,7 +84,7 @@ def import_tflite(
     *,
     name: str = "model",
     where: str = "",
-    inputs: Mapping[str, Sequence[int]] | None = None,
+    inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
 ) -> Graph:
     """The graph of a TFLite model in memory. ``inputs`` gives some inputs other sizes than the file states, and
@@ -104,18 +105,25 @@ def import_tflite(
     return graph
 
 
-def _resize(subgraph: TfliteSubgraph, inputs: Mapping[str, Sequence[int]], where: str) -> None:
+def _resize(subgraph: TfliteSubgraph, inputs: Mapping[str, Sequence[Size]], where: str) -> None:
     """Gives input tensors the sizes that the caller wants."""
     tensors = {subgraph.tensors[index].name: subgraph.tensors[index] for index in subgraph.inputs}
     for name, shape in inputs.items():
         tensor = tensors.get(name)
+        if any(isinstance(size, SizeRange) for size in shape):
+            raise InputError(
+                f"'{name}' cannot have a range of sizes: those of a TFLite model are known at conversion",
+                where=where,
+                hint="give one shape, or convert the model that it was made from",
+            )
         if tensor is None:
             raise InputError(f"the model has no input '{name}'", where=where, hint=f"its inputs: {', '.join(tensors)}")
-        if len(shape) != len(tensor.shape) or min(shape, default=1) < 1:
+        sizes = [size for size in shape if isinstance(size, int)]
+        if len(sizes) != len(tensor.shape) or min(sizes, default=1) < 1:
             raise InputError(
                 f"input '{name}' cannot have sizes {list(shape)}, it has {list(tensor.shape)}", where=where
             )
-        tensor.shape = tensor.signature = tuple(int(dim) for dim in shape)
+        tensor.shape = tensor.signature = tuple(sizes)
 
 
 class Importer:

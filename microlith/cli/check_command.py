@@ -75,7 +75,8 @@ def command(
             "name": call.node.name,
             "source": call.node.source,
             "supported": True,
-            "kernel": None if call.elided else call.kernel.symbol,
+            "kernel": None if call.elided or call.kernel is None else call.kernel.symbol,
+            "elided": call.elided,
             "macs": call.macs,
         }
         for call in program.calls
@@ -95,6 +96,7 @@ def command(
         "flash_bytes": program.constant_bytes if size is None else size.flash,
         "ram_available": budgets["ram"] or row.ram_bytes,
         "flash_available": budgets["flash"] or row.flash_bytes,
+        "ranges": {name: [item.low, item.high] for name, item in program.ranges.items()},
         "layers": layers,
         "integers": has_integers(graph),
         "in_float": [{"op": x.node.op, "name": x.name, "reason": x.reason} for x in floats],
@@ -130,7 +132,13 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
     table = Table("op", "name", "supported", "kernel", "MACs", title=f"{name} on {report['target']}")
     for layer in report["layers"]:
         macs = count_text(layer["macs"]) if layer["macs"] else ""
-        table.add_row(layer["op"], layer["name"], "yes", layer["kernel"] or "view, no code", macs)
+        table.add_row(
+            layer["op"],
+            layer["name"],
+            "yes",
+            layer["kernel"] or ("view, no code" if layer["elided"] else "subgraphs"),
+            macs,
+        )
     console.print(table)
     measured = report["code_bytes"] is not None
     ram = "arena, stack and variables" if measured else "arena; --measure adds stack and variables"
@@ -141,6 +149,8 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
         f"{bytes_text(report['arena_lower_bound'])}), flash {bytes_text(report['flash_bytes'])} ({flash})",
         highlight=False,
     )
+    for size, (low, high) in report["ranges"].items():
+        console.print(f"size {size}: {low} to {high}; the figures are those of the largest", highlight=False)
     if report["ram_available"]:
         console.print(
             f"{board}: {bytes_text(report['ram_available'])} of RAM, {bytes_text(report['flash_available'])} of flash"

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from microlith.errors import InputError, MicrolithError
+from microlith.size_ranges import Size, SizeRange
 
 from .constants import parse_constants
 
@@ -33,7 +34,13 @@ ModelArgument = Annotated[Path, typer.Argument(help="The model: .onnx, .tflite o
 LithArgument = Annotated[Path, typer.Argument(help="A .lith file.", show_default=False)]
 ShapeOption = Annotated[
     list[str] | None,
-    typer.Option("--input", "-i", metavar="NAME:DIMS", help="Fix an input's shape, as in x:1,3,224,224. Repeatable."),
+    typer.Option(
+        "--input",
+        "-i",
+        metavar="NAME:DIMS",
+        help="Fix an input's shape (x:1,3,224,224) or a size (batch:1), or give a range of sizes (x:1,3,32..64,32..64, "
+        "seq:1..128). Repeatable.",
+    ),
 ]
 RunShapeOption = Annotated[
     list[str] | None,
@@ -42,21 +49,31 @@ RunShapeOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
-def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
-    """``["x:1,3,224,224"]`` as ``{"x": (1, 3, 224, 224)}``; InputError for anything else."""
-    shapes: dict[str, tuple[int, ...]] = {}
+def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[Size, ...]]:
+    """``["x:1,3,1..224"]`` as ``{"x": (1, 3, SizeRange(1, 224))}``; InputError for anything else."""
+    shapes: dict[str, tuple[Size, ...]] = {}
     for option in options or ():
         name, separator, dims = option.rpartition(":")
         try:
-            shape = tuple(int(dim) for dim in dims.split(",")) if dims else ()
+            shape = tuple(_size(dim) for dim in dims.split(",")) if dims else ()
         except ValueError:
             shape = (-1,)
-        if not separator or not name or any(dim < 0 for dim in shape):
-            raise InputError(f"--input {option}: expected NAME:DIMS", hint="for instance --input x:1,3,224,224")
+        except InputError as error:
+            raise InputError(f"--input {option}: {error.what}", hint=error.hint) from error
+        if not separator or not name or any(isinstance(dim, int) and dim < 0 for dim in shape):
+            raise InputError(
+                f"--input {option}: expected NAME:DIMS", hint="for instance --input x:1,3,224,224 or --input seq:1..128"
+            )
         if name in shapes:
             raise InputError(f"--input {option}: input '{name}' is given twice")
         shapes[name] = shape
     return shapes
+
+
+def _size(text: str) -> Size:
+    """``"64"`` or ``"1..128"``; ValueError for anything else."""
+    found = SizeRange.parse(text)
+    return int(text) if found is None else found
 
 
 def existing(path: Path) -> Path:
@@ -77,16 +94,35 @@ def open_graph(path: Path, shapes: Sequence[str] | None = None, constants: Seque
     from microlith import modelfile
 
     if is_lith(path):
-        if shapes:
-            raise InputError(
-                "--input is for .onnx and .tflite models; the shapes of a .lith file were settled when it was made",
-                where=str(path),
-                hint="convert the original model again with --input",
-            )
         if constants:
             raise InputError("--constant is for .onnx and .tflite models; a .lith file is finished", where=str(path))
-        return modelfile.load(path)
+        graph = modelfile.load(path)
+        _choose_sizes(graph, parse_shapes(shapes), str(path))
+        return graph
     return convert_with_progress(path, parse_shapes(shapes), constants=parse_constants(constants))
+
+
+def _choose_sizes(graph: Graph, given: dict[str, tuple[Size, ...]], where: str) -> None:
+    """Sizes and ranges for what a finished graph left open."""
+    inputs = {value.name: value.shape for value in graph.inputs}
+    symbols = sorted({dim for shape in inputs.values() for dim in shape if isinstance(dim, str)})
+    for name, sizes in given.items():
+        dims = inputs.get(name, (name,) if name in symbols else ())
+        fits = len(sizes) == len(dims) and all(isinstance(a, str) or a == b for a, b in zip(dims, sizes, strict=True))
+        if not fits:
+            raise InputError(
+                f"--input {name}:{','.join(map(str, sizes))} does not fit: the sizes that it leaves open are "
+                f"{', '.join(symbols) or 'none'}",
+                where=where,
+                hint="convert the original model again with --input",
+            )
+        for dim, size in zip(dims, sizes, strict=True):
+            if isinstance(dim, str):
+                wanted = size if isinstance(size, SizeRange) else SizeRange(size, size)
+                allowed = graph.ranges.get(dim, wanted)
+                if wanted.low not in allowed or wanted.high not in allowed:
+                    raise InputError(f"--input {name}: the model takes '{dim}' from {allowed}", where=where)
+                graph.ranges[dim] = wanted
 
 
 def is_lith(path: Path) -> bool:
@@ -102,7 +138,7 @@ def has_identifier(path: Path) -> bool:
         return file.read(8)[4:] == IDENTIFIER
 
 
-def convert_with_progress(path: Path, shapes: dict[str, tuple[int, ...]], **options: Any) -> Graph:
+def convert_with_progress(path: Path, shapes: dict[str, tuple[Size, ...]], **options: Any) -> Graph:
     """Runs the converter under a progress bar."""
     from microlith import convert
 
@@ -204,10 +240,13 @@ def noise_for(
                 hint=f"choose them: --input {name}:{text}",
             )
         if wanted is not None:
+            if any(isinstance(size, SizeRange) for size in wanted):
+                raise InputError(f"--input {name}: a run wants one size, not a range")
             fits = len(wanted) == len(known) and all(a is None or a == b for a, b in zip(known, wanted, strict=True))
             if not fits:
                 raise InputError(f"--input {name}:{','.join(map(str, wanted))}: the model wants [{text}]")
-        arrays[name] = seeded_input(wanted if wanted is not None else [dim or 0 for dim in known], dtype, seed + index)
+        chosen = [size for size in wanted or () if isinstance(size, int)]
+        arrays[name] = seeded_input([dim or 0 for dim in known] if wanted is None else chosen, dtype, seed + index)
     if given:
         raise InputError(f"the model has no input '{next(iter(given))}'", hint=f"its inputs: {', '.join(arrays)}")
     return arrays

@@ -69,6 +69,7 @@ def command(
         "arena_bytes": None if program is None else program.arena_size,
         "arena_lower_bound": None if program is None else program.arena_lower_bound,
         "contract": graph.contract,
+        "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
         "passes": steps,
     }
     if as_json:
@@ -81,7 +82,8 @@ def command(
                 str(step["pass"]), "yes" if step["changed"] else "", f"{step['nodes_before']} -> {step['nodes_after']}"
             )
         console.print(table)
-    costs = "sizes are known at run time only"
+    spelled = ", ".join(f"{name} from {item}" for name, item in graph.ranges.items())
+    costs = f"sizes are known at run time only{': ' + spelled if spelled else ''}"
     if program is not None:
         costs = (
             f"{count_text(program.macs)} MACs, arena of the runtime on this machine "

@@ -83,6 +83,7 @@ def command(
         "constant_bytes": sum(value.type.nbytes for value in weights),
         "metadata": graph.metadata,
         "in_float": floats,
+        "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
     }
     if as_json:
         print_json({**summary, **ports, "layers": layers})
@@ -101,6 +102,8 @@ def command(
             zero = "" if row["zero_point"] is None else str(row["zero_point"][0])
             table.add_row(kind[:-1], row["name"], f"{row['dtype']}[{shape}]", scale, zero)
     console.print(table)
+    for name, item in graph.ranges.items():
+        console.print(f"size {name}: {item.low} to {item.high}", highlight=False)
     table = Table("#", "op", "name", "output", "MACs", "constants")
     for layer, node in zip(layers, graph.nodes, strict=True):
         macs = count_text(layer["macs"]) if layer["macs"] else ""

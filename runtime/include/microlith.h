@@ -151,6 +151,10 @@ LITH_API lith_status lith_model_output_info(const lith_model *model, int32_t ind
 LITH_API int32_t lith_model_input_index(const lith_model *model, const char *name);
 LITH_API int32_t lith_model_output_index(const lith_model *model, const char *name);
 
+/* The sizes, both included, that the inputs' dimensions of a name (lith_tensor_info.symbols) may have: any, unless the
+ * model was converted with a range. */
+LITH_API lith_status lith_model_size_range(const lith_model *model, const char *symbol, int32_t *low, int32_t *high);
+
 typedef struct lith_model_info {
     const char *name;
     const char *producer;

@@ -73,6 +73,10 @@ SCHEMA(graph_schema,
 SCHEMA(pair_schema,
     [FB_PAIR_KEY] = {STRING, 0, 0, NULL},
     [FB_PAIR_VALUE] = {STRING, 0, 0, NULL});
+SCHEMA(range_schema,
+    [FB_RANGE_SYMBOL] = {STRING, 0, 0, NULL},
+    [FB_RANGE_LOW] = {SCALAR, 4, 4, NULL},
+    [FB_RANGE_HIGH] = {SCALAR, 4, 4, NULL});
 SCHEMA(model_schema,
     [FB_MODEL_VERSION] = {SCALAR, 4, 4, NULL},
     [FB_MODEL_PRODUCER] = {STRING, 0, 0, NULL},
@@ -81,7 +85,8 @@ SCHEMA(model_schema,
     [FB_MODEL_GRAPHS] = {TABLES, 0, 0, &graph_schema},
     [FB_MODEL_BUFFERS] = {SCALARS, 16, 8, NULL},
     [FB_MODEL_DATA_OFFSET] = {SCALAR, 8, 8, NULL},
-    [FB_MODEL_METADATA] = {TABLES, 0, 0, &pair_schema});
+    [FB_MODEL_METADATA] = {TABLES, 0, 0, &pair_schema},
+    [FB_MODEL_RANGES] = {TABLES, 0, 0, &range_schema});
 /* clang-format on */
 
 /* ---- verification -------------------------------------------------------------------------------------------------

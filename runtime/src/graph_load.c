@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control.h"
+#include "ranges.h"
 #include "status.h"
 
 /* The sentence of every refusal here starts alike. */
@@ -362,7 +363,7 @@ static lith_status load_header(lith_model *model, lith_message *message) {
     if (fb_length(fb_vector(model->root, FB_MODEL_GRAPHS)) == 0) {
         return DAMAGED(message, "it has no graph");
     }
-    return LITH_OK;
+    return lith_ranges_check(model, message);
 }
 
 static lith_status load_graph(lith_model *model, fb_pointer graph, lith_message *message) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "ranges.h"
 #include "status.h"
 
 /* ---- state --------------------------------------------------------------------------------------------------------
@@ -201,6 +202,10 @@ lith_status lith_session_resize(lith_session *session, const lith_shape *shapes,
     }
     if (count == 0) {
         return LITH_OK;
+    }
+    lith_status admitted = lith_ranges_admit(model, shapes, message);
+    if (admitted != LITH_OK) {
+        return admitted;
     }
     if (session->dynamic != NULL) {
         lith_status result = lith_dynamic_resize(session->dynamic, shapes, message);
