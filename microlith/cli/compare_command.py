@@ -14,7 +14,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .console import JsonOption, ShapeOption, console, noise_for, parse_shapes, plural, print_json, progress_bar
+from .console import JsonOption, ShapeOption, console, noise_for, parse_run_shapes, plural, print_json, progress_bar
 
 if TYPE_CHECKING:
     from microlith.compare import Breach, Engine, Report
@@ -80,7 +80,7 @@ def command(
         with progress_bar("compare") as advance:
             for text in (a, b):
                 advance(0, None, f"opening {text}")
-                opened.append(open_engine(text, shapes=parse_shapes(shapes) or None))
+                opened.append(open_engine(text, shapes=parse_run_shapes(shapes) or None))
             first, second = opened
             feeds = load_samples(data, first.inputs) if data is not None else _noise(first, samples, shapes)
             report = compare(

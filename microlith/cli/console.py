@@ -70,6 +70,16 @@ def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[Size, ...]]:
     return shapes
 
 
+def parse_run_shapes(options: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
+    """As ``parse_shapes``, for a run, which wants numbers."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, sizes in parse_shapes(options).items():
+        shapes[name] = tuple(size for size in sizes if isinstance(size, int))
+        if len(shapes[name]) < len(sizes):
+            raise InputError(f"--input {name}: a run wants one size, not a range")
+    return shapes
+
+
 def _size(text: str) -> Size:
     """``"64"`` or ``"1..128"``; ValueError for anything else."""
     found = SizeRange.parse(text)
@@ -228,7 +238,7 @@ def noise_for(
 
     Raises InputError for a size that is missing and for an option that fits no input.
     """
-    given = parse_shapes(options)
+    given = parse_run_shapes(options)
     arrays: dict[str, np.ndarray] = {}
     for index, (name, shape, dtype) in enumerate(inputs):
         known = [dim if isinstance(dim, int) and dim >= 0 else None for dim in shape]
@@ -240,13 +250,10 @@ def noise_for(
                 hint=f"choose them: --input {name}:{text}",
             )
         if wanted is not None:
-            if any(isinstance(size, SizeRange) for size in wanted):
-                raise InputError(f"--input {name}: a run wants one size, not a range")
             fits = len(wanted) == len(known) and all(a is None or a == b for a, b in zip(known, wanted, strict=True))
             if not fits:
                 raise InputError(f"--input {name}:{','.join(map(str, wanted))}: the model wants [{text}]")
-        chosen = [size for size in wanted or () if isinstance(size, int)]
-        arrays[name] = seeded_input([dim or 0 for dim in known] if wanted is None else chosen, dtype, seed + index)
+        arrays[name] = seeded_input(wanted if wanted is not None else [dim or 0 for dim in known], dtype, seed + index)
     if given:
         raise InputError(f"the model has no input '{next(iter(given))}'", hint=f"its inputs: {', '.join(arrays)}")
     return arrays
@@ -303,6 +310,7 @@ __all__ = [
     "load_inputs",
     "noise_for",
     "open_graph",
+    "parse_run_shapes",
     "parse_shapes",
     "parse_size",
     "plural",
