@@ -175,6 +175,10 @@ static int32_t find_overlaps(const nnacl_memory_request *r, const plan_scratch *
             continue;
         }
         bool alone = true;
+        for (int32_t i = 0; i < node->n_inputs;
+             i++) { /* in place: the block may hold a graph input, live from the start */
+            alone = alone && (node->inputs[i] < 0 || r->tensors[node->inputs[i]].block != out);
+        }
         for (int32_t i = 1; i < node->n_outputs; i++) {
             alone = alone && r->tensors[node->outputs[i]].block != out;
         }

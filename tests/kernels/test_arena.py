@@ -244,6 +244,16 @@ def test_a_window_lets_its_output_run_into_its_input() -> None:
     assert plan.offsets[1] - plan.offsets[2] == 64
 
 
+def test_two_graph_inputs_of_the_first_node_are_apart() -> None:
+    """The result lies over one of them; the other one lives at that step only, too, but not less than the first."""
+    tensors = tuple(PlanTensor(24) for _ in range(3))
+    leads = (Lead(0, LEAD_FROM), Lead(0, LEAD_FROM))
+    plan = PlanCase(tensors, (PlanNode((0, 1), (2,), ALIAS_IN_PLACE, 0, leads),), (0, 1), (2,), 16).plan()
+    a, b, y = plan.offsets
+    assert a is not None and b is not None and abs(a - b) >= 24 and y in (a, b)
+    assert plan.arena_size == plan.lower_bound == 64
+
+
 def test_an_input_that_is_needed_later_is_not_overlapped() -> None:
     tensors = tuple(PlanTensor(64) for _ in range(3))
     free = Lead(0, LEAD_FROM)
