@@ -18,6 +18,7 @@ from .passes import (
     fuse_bias,
     fuse_norms,
     fuse_patterns,
+    fuse_rotary,
     infer_shapes,
     integer_ops,
     layout,
@@ -31,6 +32,7 @@ from .passes import (
     remove_identities,
     remove_quantize_pairs,
     simplify_control,
+    simplify_elementwise,
     transposes_of_ones,
     unsigned_bytes,
 )
@@ -69,6 +71,10 @@ CLEAN = repeat(
 NAME_SIZES = _pass(name_sizes)
 
 
+EARLY_ATTENTION = Pass("fuse_attention_early", fuse_attention.run_early)
+"""Before the layout pass moves the transposes that it takes in."""
+
+
 def _optimize_subgraphs(graph: Graph) -> bool:
     """All passes for the subgraphs, which are graphs of their own."""
     parts = [part for node in graph.nodes for part in node.subgraphs]
@@ -83,7 +89,11 @@ PASSES: tuple[Pass, ...] = (
     _pass(remove_quantize_pairs),
     _pass(dequantize_constants),
     CLEAN,
+    _pass(fuse_patterns),
+    _pass(simplify_elementwise),
     _pass(fuse_norms),
+    _pass(fuse_rotary),
+    EARLY_ATTENTION,
     _pass(layout, ensures=["channels last"]),
     CLEAN,
     _pass(fuse_patterns),
@@ -100,6 +110,7 @@ PASSES: tuple[Pass, ...] = (
         ],
     ),
     _pass(fuse_patterns),
+    _pass(simplify_elementwise),
     _pass(fuse_norms),
     _pass(layout),
     _pass(transposes_of_ones),

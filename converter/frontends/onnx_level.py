@@ -351,11 +351,7 @@ def in_order(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.
 
 def why_foreign(node: OnnxNode) -> tuple[str, str]:
     """Reason and hint for an operator of another domain without a row."""
-    domain = node.proto.domain
-    return (
-        f"operators of domain '{domain}' are not part of microlith, and no extension brings this one",
-        extensions.HOW_TO_ADD,
-    )
+    return f"operators of domain '{node.proto.domain}' are not supported", extensions.HOW_TO_ADD
 
 
 def why_unknown(node: OnnxNode) -> tuple[str, str]:

@@ -1,6 +1,7 @@
-"""Recognises attention that is spelled out: matmul(softmax(scale * matmul(q, k^T) + mask), v) in four dimensions.
+"""Recognises attention that is spelled out: matmul(softmax(scale * matmul(q, k^T) + mask), v).
 
-Transposes that bring the heads in front of the positions go along with it, where q, k and v come from them.
+It has four dimensions, or three, which are taken for the heads of one batch. Transposes that bring the heads in front
+of the positions go along with it, where q, k and v come from them, and so do repetitions of the heads of k and v.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 from ...ir import Graph, Node, Value
 from ...rewrite import is_output, only_user, scalar_of
+from . import attention_forms
 from .edits import is_float, is_unclamped, substitute
 
 SWAP_HEADS = (0, 2, 1, 3)
@@ -20,7 +22,18 @@ def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
         if node in graph.nodes and node.op == "matmul":
-            changed |= _fuse(graph, node)
+            lifted = attention_forms.with_four_dimensions(graph, node)
+            changed |= lifted is not None
+            changed |= _fuse(graph, lifted or node)
+    return changed
+
+
+def run_early(graph: Graph) -> bool:
+    """The same before the layout pass moves transposes and repetitions, and only where all of them can be taken in."""
+    changed = False
+    for node in list(graph.nodes):
+        if node in graph.nodes and node.op == "matmul":
+            changed |= _fuse(graph, node, early=True)
     return changed
 
 
@@ -32,9 +45,10 @@ class _Found:
     """k holds [..., size, length]."""
     scale: float
     mask: Value | None
+    guard: attention_forms.Guard | None
 
 
-def _fuse(graph: Graph, last: Node) -> bool:
+def _fuse(graph: Graph, last: Node, early: bool = False) -> bool:
     if not _is_plain(last) or last.attrs["transpose_a"] or last.attrs["transpose_b"]:
         return False
     softmax = _softmax(graph, last.input(0))
@@ -46,7 +60,7 @@ def _fuse(graph: Graph, last: Node) -> bool:
         return False
     q, q_layout, q_scale = _source(graph, found.q, SWAP_HEADS)
     k, k_layout, k_scale = _source(graph, found.k, (0, 2, 3, 1) if found.k_is_transposed else SWAP_HEADS)
-    v_source, v_layout = _with_layout(v)
+    v_source, v_layout = _with_layout(graph, v)
     if k_layout != v_layout or not _same_heads(q, q_layout, k, k_layout, v_source, v_layout):
         k, k_layout, k_scale, v_source, v_layout = found.k, 0, 1.0, v, 0
     if k_layout == 0 and found.k_is_transposed:
@@ -54,8 +68,15 @@ def _fuse(graph: Graph, last: Node) -> bool:
     if not _same_heads(q, q_layout, k, k_layout, v_source, v_layout):
         graph.remove_dead()
         return False
+    is_repeated = False
+    if k_layout == 0:
+        k, v_source, k_layout, is_repeated = _without_repetitions(graph, k, v_source)
+    if early and not is_repeated and not (q_layout and k_layout):
+        graph.remove_dead()
+        return False
     attrs = {"q_layout": q_layout, "kv_layout": k_layout, "scale": found.scale * q_scale * k_scale}
-    inputs = [q, k, v_source, found.mask] if found.mask is not None else [q, k, v_source]
+    mask = found.mask if found.guard is None else attention_forms.mask_of(graph, last, found.guard)
+    inputs = [q, k, v_source, mask] if mask is not None else [q, k, v_source]
     made = graph.add("attention", inputs, attrs, name=last.name, before=last, source=last.source).output
     if q_layout:
         made = graph.add("transpose", [made], {"perm": SWAP_HEADS}, name=last.name, before=last).output
@@ -100,9 +121,22 @@ def _inner(graph: Graph, value: Value, *names: str) -> Node | None:
     return node if is_float(node) and ("clamp_min" not in node.attrs or is_unclamped(node)) else None
 
 
+def _without_repetitions(graph: Graph, k: Value, v: Value) -> tuple[Value, Value, int, bool]:
+    """k and v with as many heads as they really have, their layout, and whether that was less than before."""
+    sources = [attention_forms.unrepeated(value) for value in (k, v)]
+    if sources[0] is None or sources[1] is None or sources[0].shape[1] != sources[1].shape[1]:
+        return k, v, 0, False
+    (k_source, k_layout), (v_source, v_layout) = _with_layout(graph, sources[0]), _with_layout(graph, sources[1])
+    return (k_source, v_source, 1, True) if k_layout and v_layout else (sources[0], sources[1], 0, True)
+
+
 def _scores(graph: Graph, value: Value) -> _Found | None:
     mask, scale = None, 1.0
-    node = _inner(graph, value, "add", "mul", "div", "matmul")
+    guard = attention_forms.guard_of(graph, value)
+    if guard is not None and not _fits_mask(guard.condition, value):
+        return None
+    names = ("mul", "div", "matmul") if guard is not None else ("add", "mul", "div", "matmul")
+    node = _inner(graph, value if guard is None else guard.scores, *names)
     if node is not None and node.op == "add":
         sides = [_inner(graph, node.input(index), "mul", "div", "matmul") for index in (0, 1)]
         index = 0 if sides[0] is not None and node.input(0).shape == node.output.shape else 1
@@ -122,7 +156,7 @@ def _scores(graph: Graph, value: Value) -> _Found | None:
         return None
     q, q_scale = _unscaled(graph, node.input(0))
     k, k_scale = _unscaled(graph, node.input(1))
-    return _Found(q, k, not node.attrs["transpose_b"], scale * q_scale * k_scale, _as_condition(mask))
+    return _Found(q, k, not node.attrs["transpose_b"], scale * q_scale * k_scale, _as_condition(mask), guard)
 
 
 def _unscaled(graph: Graph, value: Value) -> tuple[Value, float]:
@@ -154,17 +188,15 @@ def _fits_mask(mask: Value, scores: Value) -> bool:
     )
 
 
-def _with_layout(value: Value, perm: tuple[int, ...] = SWAP_HEADS) -> tuple[Value, int]:
+def _with_layout(graph: Graph, value: Value, perm: tuple[int, ...] = SWAP_HEADS) -> tuple[Value, int]:
     """What a value is a transpose of, and layout 1; or the value itself and 0."""
-    node = value.producer
-    if node is not None and node.op == "transpose" and tuple(node.attrs["perm"]) == perm and len(value.uses) == 1:
-        return node.input(0), 1
-    return value, 0
+    source = attention_forms.turned_heads(graph, value, perm)
+    return (value, 0) if source is None else (source, 1)
 
 
 def _source(graph: Graph, value: Value, perm: tuple[int, ...]) -> tuple[Value, int, float]:
     """What a value is a transpose or a multiple of, or both; the layout; the factor."""
-    inner, layout = _with_layout(value, perm)
+    inner, layout = _with_layout(graph, value, perm)
     source, factor = _unscaled(graph, inner)
     return (source, layout, factor) if layout else (value, 0, 1.0)
 
@@ -180,4 +212,6 @@ def _turned(graph: Graph, before: Node, k: Value) -> Value:
     node = k.producer
     if node is not None and node.op == "transpose" and tuple(node.attrs["perm"]) == (0, 1, 3, 2):
         return node.input(0)
+    if (source := attention_forms.turned_in_three(graph, k)) is not None:
+        return source
     return graph.add("transpose", [k], {"perm": (0, 1, 3, 2)}, name=before.name, before=before).output

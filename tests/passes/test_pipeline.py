@@ -20,7 +20,16 @@ from microlith.text import to_text
 from microlith.verify import verify
 
 PASSES_FOLDER = Path(pipeline.__file__).parent / "passes"
-HELPERS = {"__init__", "edits", "integer_tables", "integer_weights", "layout_rules", "unique_names", "subgraphs"}
+HELPERS = {
+    "attention_forms",
+    "__init__",
+    "edits",
+    "integer_tables",
+    "integer_weights",
+    "layout_rules",
+    "unique_names",
+    "subgraphs",
+}
 
 
 def _network() -> Graph:
