@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import html
 import json
 import re
 import shutil
@@ -19,7 +20,8 @@ from ..files import follow_links
 from ..nnacl_kernels import catalogue
 from ..targets import Target
 from ..version import __version__
-from . import literals
+from . import literals, projects
+from .parts import Parts
 from .view import LayerView, ModelView
 
 MANIFEST = "manifest.json"
@@ -45,43 +47,20 @@ def template_environment() -> jinja2.Environment:
     )
     environment.filters["hex"] = lambda value: f"0x{value:08X}"
     environment.filters["cell"] = lambda text: text.replace("|", "/").replace("`", "'")
+    environment.filters["xml"] = html.escape
     environment.filters["counted"] = lambda count, noun: f"{count:,} {noun}{'' if count == 1 else 's'}"
     return environment
 
 
-def render(view: ModelView, kernels: Mapping[str, str], *, opt: str) -> dict[str, bytes]:
-    """Every file of a project but report and manifest, by path. ``kernels``: the texts of the kernel files."""
-    kernel_sources = [f"kernels/{path}" for path in kernels if path.endswith(".c")]
+def render(view: ModelView, kernels: Mapping[str, str], *, opt: str, project: str = "standalone") -> dict[str, bytes]:
+    """Every file of a project but report and manifest, by path. ``kernels`` are the texts of the kernel files,
+    ``project`` is a name of ``projects.EMITTERS``.
+    """
     target = view.target
-    platform = {"main/platform.h": "main/platform.h.j2", "main/print.h": "main/print.h.j2"}
-    if target.is_bare_metal:
-        family = {"cortex-m": "cortex_m", "riscv": "riscv"}[target.architecture]
-        for name in ("semihosting.c", "semihosting.h", "link.ld"):
-            platform[f"platform/{name}"] = f"bare_metal/{name}.j2"
-        for name in (f"startup_{family}.c", f"platform_{family}.c"):
-            platform[f"platform/{name}"] = f"{family}/{name}.j2"
-    else:
-        platform["main/platform_hosted.c"] = "main/platform_hosted.c.j2"
-    suffix = ".S" if view.binary_weights else ".c"
-    files = {
-        f"{view.name}.h": "model.h.j2",
-        f"{view.name}.c": "model.c.j2",
-        f"{view.name}_weights.h": "weights.h.j2",
-        f"{view.name}_weights{suffix}": f"weights{suffix}.j2",
-        "main/selftest.c": "main/selftest.c.j2",
-        "main/selftest_data.h": "main/selftest_data.h.j2",
-        "main/runner.c": "main/runner.c.j2",
-        **platform,
-        "Makefile": "Makefile.j2",
-        "CMakeLists.txt": "CMakeLists.txt.j2",
-        "README.md": "README.md.j2",
-    }
     emulator = target.emulator()
-    if target.tool_prefix:
-        files["toolchain.cmake"] = "toolchain.cmake.j2"
     context = {
-        "m": view,
         "version": __version__,
+        "project": project,
         "opt": opt,
         "board": target.board,
         "cross": bool(target.tool_prefix),
@@ -90,9 +69,7 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str) -> dict[str
         "runner": _runner_command(target),
         "needs_libm": any(_MATH.search(_without_comments(text)) for text in kernels.values()),
         "emulator_words": emulator,
-        "kernel_sources": kernel_sources,
         "extensions": sorted({path.partition("/")[0] for path in kernels if not (catalogue.ROOT / path).exists()}),
-        "platform_sources": sorted(path for path in platform if path.endswith(".c")),
         "struct_sizes": _struct_sizes(view),
         "params_sum": _sum(
             [
@@ -111,22 +88,25 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str) -> dict[str
         },
         "workspace": _workspace,
     }
-    environment = template_environment()
-    texts = {path: environment.get_template(template).render(context) for path, template in files.items()}
-    texts.update({f"kernels/{path}": text for path, text in kernels.items()})
-    texts = {path: _licensed(path, text) for path, text in texts.items()}
+    emitter = projects.get(project)
+    parts = Parts(view, template_environment(), kernels, context)
+    texts = {path: _licensed(path, text) for path, text in emitter.files(parts).items()}
     texts[LICENSE] = (resources.files("microlith.templates") / "apache-2.0.txt").read_text(encoding="utf-8")
     files_out = {path: text.encode() for path, text in texts.items()}
     if view.binary_weights:
         files_out[f"{view.name}_weights.bin"] = _binary_weights(view)
+    files_out.update(emitter.archives(parts, files_out))
     return dict(sorted(files_out.items()))
 
 
 def _licensed(path: str, text: str) -> str:
     """The text of a file below a line that states its licence, which sources of the kernel library have already."""
-    if path.endswith(".md") or _SPDX_TAG in text.partition("\n")[0]:
+    if path.endswith((".md", ".json", ".properties")) or _SPDX_TAG in text.partition("\n")[0]:
         return text
-    is_c = path.endswith((".c", ".h", ".S", ".ld"))
+    if path.endswith(".pdsc"):
+        head, _, rest = text.partition("\n")
+        return f"{head}\n<!-- {_SPDX} -->\n{rest}"
+    is_c = path.endswith((".c", ".h", ".S", ".ld", ".cpp", ".ino"))
     return f"/* {_SPDX} */\n{text}" if is_c else f"# {_SPDX}\n{text}"
 
 

@@ -128,8 +128,20 @@ def require_tools(target: Target, compiler: str | None = None) -> None:
 def build(
     project: Project, *, compiler: str | None = None, jobs: int = 2, variables: Mapping[str, str] | None = None
 ) -> None:
-    """Compiles with make. ``variables`` go to make as they are (``WARNINGS``, ``OPT``, ...). Raises ToolError."""
+    """Compiles with make, or with CMake where there is no Makefile. ``variables`` go to make as they are (``WARNINGS``,
+    ``OPT``, ...). Raises ToolError.
+    """
+    kind = project.report.get("project", "standalone")
+    if kind not in ("standalone", "make", "cmake"):
+        raise ToolError(
+            f"a project for {kind} is built by the tools of its ecosystem",
+            where=str(project.folder),
+            hint="its README.md says how; leave out --project for one that builds and runs here",
+        )
     require_tools(project.target, compiler)
+    if kind == "cmake":
+        _build_with_cmake(project, compiler, jobs, variables or {})
+        return
     settings = {"CC": compiler} if compiler else {}
     settings.update(variables or {})
     command = [
@@ -141,6 +153,17 @@ def build(
         *(f"{key}={text}" for key, text in settings.items()),
     ]
     _run(command, f"building {project.name} for {project.target.name}", timeout=1800)
+
+
+def _build_with_cmake(project: Project, compiler: str | None, jobs: int, variables: Mapping[str, str]) -> None:
+    if shutil.which("cmake") is None:
+        raise ToolError("'cmake' is not installed", where=project.name, hint="pip install cmake")
+    flags = " ".join(variables[name] for name in ("WARNINGS", "OPT", "CFLAGS") if name in variables)
+    what = f"building {project.name} for {project.target.name}"
+    folder, build_folder = str(project.folder), str(project.folder / "build")
+    chosen = [f"-DCMAKE_C_COMPILER={compiler}"] if compiler else []
+    _run(["cmake", "-S", folder, "-B", build_folder, f"-DCMAKE_C_FLAGS={flags}", *chosen], what, timeout=600)
+    _run(["cmake", "--build", build_folder, f"-j{jobs}"], what, timeout=1800)
 
 
 def selftest(project: Project, *, timeout: float = 600) -> str:

@@ -20,7 +20,7 @@ from ..ir import Graph, Value
 from ..lower import lower
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
-from . import closure, emit
+from . import closure, emit, projects
 from .names import identifier
 from .trim import trim
 from .view import ModelView, build_view, sample_view
@@ -45,6 +45,8 @@ class Report:
 
     name: str
     target: str
+    project: str
+    """A name of ``projects.EMITTERS``."""
     layers: int
     macs: int
     arena_bytes: int
@@ -80,6 +82,7 @@ def generate(
     sizes: Mapping[str, Size] | None = None,
     optimize: Literal["speed", "size"] = "speed",
     weights: Literal["auto", "source", "binary"] = "auto",
+    project: str = "standalone",
     force: bool = False,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
@@ -90,12 +93,14 @@ def generate(
     project then has a function that chooses them, and an arena for the largest. ``force`` replaces a folder whatever it
     holds. ``optimize`` chooses the compiler's level that the build files name.
     ``weights`` puts the constants into C source, or into a binary file that the assembler includes; ``auto`` takes
-    source up to 16 MiB, beyond which compilers become slow.
+    source up to 16 MiB, beyond which compilers become slow. ``project`` names the build system or ecosystem that the
+    folder is laid out for, one of ``projects.EMITTERS``.
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
     """
     row = targets.get(target)
+    projects.get(project)
     graph = model if isinstance(model, Graph) else modelfile.load(os.fspath(model))
     title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
     chosen_sizes = {**graph.ranges, **(sizes or {})}
@@ -119,11 +124,16 @@ def generate(
         stored.append(sample_view(view, program, inputs, outputs, sizes_of(graph, program.ranges, inputs)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
-    files = emit.render(view, kernels, opt=_OPTIMIZE[optimize, row.system])
-    report = _report(view, [*files, REPORT])
+    files = emit.render(view, kernels, opt=_OPTIMIZE[optimize, row.system], project=project)
+    report = _report(view, project, [*files, REPORT])
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)
     return report
+
+
+def next_step(report: Report, folder: str) -> str:
+    """What a user does next with a project: one line."""
+    return projects.get(report.project).next_step(folder)
 
 
 def _check_shapes(graph: Graph, sizes: Mapping[str, Size], where: str) -> None:
@@ -215,7 +225,7 @@ def _draw(value: Value, sizes: Mapping[str, int], generator: np.random.Generator
     return generator.integers(0, 10, shape).astype(dtype.numpy)
 
 
-def _report(view: ModelView, files: list[str]) -> Report:
+def _report(view: ModelView, project: str, files: list[str]) -> Report:
     def tensors(views: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
         return tuple(
             {
@@ -229,6 +239,7 @@ def _report(view: ModelView, files: list[str]) -> Report:
     return Report(
         name=view.name,
         target=view.target.name,
+        project=project,
         layers=len(view.layers),
         macs=view.macs,
         arena_bytes=view.arena_size,

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nnacl_names.h"
 #include "nnacl_needs.h"
 
 #ifdef __cplusplus

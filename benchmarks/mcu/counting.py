@@ -156,8 +156,9 @@ def _calls(listing: Sequence[Instruction], model: Symbol) -> dict[int, str]:
     for instruction in listing:
         inside = model.address <= instruction.address < model.address + model.size
         target = re.search(r"<([\w.]+)>$", instruction.operands)
-        if inside and target and instruction.mnemonic in ("bl", "b.w", "b") and target[1].startswith("nnacl_"):
-            calls[instruction.address] = target[1]
+        kernel = target and re.search(r"nnacl_\w+$", target[1])  # behind the name of the model
+        if inside and kernel and instruction.mnemonic in ("bl", "b.w", "b"):
+            calls[instruction.address] = kernel[0]
     return calls
 
 

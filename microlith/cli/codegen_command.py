@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +43,18 @@ class Weights(str, enum.Enum):
     binary = "binary"
 
 
+class ProjectKind(str, enum.Enum):
+    """What a generated folder is laid out for: the names of ``codegen.projects.EMITTERS``."""
+
+    standalone = "standalone"
+    cmake = "cmake"
+    make = "make"
+    arduino = "arduino"
+    platformio = "platformio"
+    zephyr = "zephyr"
+    cmsis_pack = "cmsis-pack"
+
+
 _NAMES = [" or ".join((*target.aliases, target.name)) for target in targets.all_targets()]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help=f"One of {', '.join(_NAMES)}.")]
 
@@ -53,15 +64,34 @@ def command(
     target: TargetOption,
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write the project to.")],
     name: Annotated[str | None, typer.Option(help="Prefix of files and C names. Default: the model's name.")] = None,
+    project: Annotated[
+        ProjectKind,
+        typer.Option(help="What the folder is for: CMake and Make (standalone), one of them, or an ecosystem."),
+    ] = ProjectKind.standalone,
+    optimize: Annotated[Optimize, typer.Option(help="What generated code is compiled for.")] = Optimize.speed,
+    weights: Annotated[
+        Weights, typer.Option(help="Constants as C source or in a binary file; auto: source up to 16 MiB.")
+    ] = Weights.auto,
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder whatever it holds.")] = False,
     shapes: ShapeOption = None,
     constants: ConstantOption = None,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print a model as a standalone C project for a target: readable source, weights, self-test, CMake and Make."""
+    """Print a model as a standalone C project for a target: readable source, weights, self-test, build files."""
     from microlith import generate
+    from microlith.codegen import next_step
 
-    report = generate(open_graph(model, shapes, constants), target, output, name=name or model.stem)
+    report = generate(
+        open_graph(model, shapes, constants),
+        target,
+        output,
+        name=name or model.stem,
+        project=project.value,
+        optimize=optimize.value,
+        weights=weights.value,
+        force=force,
+    )
     if as_json:
         print_json(report.as_dict())
         return
@@ -69,6 +99,6 @@ def command(
         f"[bold]{output}[/bold]: {plural(report.layers, 'layer')} for {target}, {count_text(report.macs)} MACs, "
         f"weights {bytes_text(report.weight_bytes)}, arena {bytes_text(report.arena_bytes)} "
         f"(lower bound {bytes_text(report.arena_lower_bound)})\n"
-        f"build and test it with: make -C {shlex.quote(str(output))} run",
+        f"{next_step(report, str(output))}",
         highlight=False,
     )

@@ -7,8 +7,9 @@
 
 /* A function in a section of its own: __asm__(NNACL_FUNCTION("f") "bx lr\n" NNACL_FUNCTION_END("f")); */
 #define NNACL_FUNCTION(name)                                                                                           \
-    ".syntax unified\n.thumb\n.section .text." name ",\"ax\",%progbits\n.balign 4\n.global " name "\n.type " name      \
-    ", %function\n.thumb_func\n" name ":\n"
-#define NNACL_FUNCTION_END(name) ".size " name ", . - " name "\n.text\n"
+    ".syntax unified\n.thumb\n.section .text." NNACL_LABEL name                                                        \
+    ",\"ax\",%progbits\n.balign 4\n.global " NNACL_LABEL name "\n.type " NNACL_LABEL name                              \
+    ", %function\n.thumb_func\n" NNACL_LABEL name ":\n"
+#define NNACL_FUNCTION_END(name) ".size " NNACL_LABEL name ", . - " NNACL_LABEL name "\n.text\n"
 
 #endif

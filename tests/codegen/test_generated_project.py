@@ -86,7 +86,7 @@ def test_holds_exactly_the_kernels_it_needs(tmp_path: Path) -> None:
         if line.startswith('#include "')
     }
     assert {f"kernels/{name}" for name in included} <= kernels
-    for path in kernels:
+    for path in kernels - {"kernels/nnacl_names.h"}:
         assert (tmp_path / "a" / path).read_text() == (catalogue.ROOT / path.removeprefix("kernels/")).read_text()
 
 
@@ -186,7 +186,7 @@ def test_names_are_no_code(compiler: str, tmp_path: Path) -> None:
     report = json.loads((tmp_path / "a" / "report.json").read_text())
     assert [layer["name"] for layer in report["layer_table"]] == list(EVIL)
     symbols = subprocess.run(["nm", target.program("selftest")], capture_output=True, text=True, check=True).stdout
-    assert "evil" not in re.sub(r"\w*_init|\w*_run|\w*_input|\w*_output|\w*_l\d\w*", "", symbols)
+    assert "evil" not in re.sub(r"\w*_init|\w*_run|\w*_input|\w*_output|\w*_l\d\w*|\w*_nnacl_\w*", "", symbols)
 
 
 def test_license(tmp_path: Path) -> None:
