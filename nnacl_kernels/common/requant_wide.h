@@ -22,9 +22,12 @@ static inline int64_t nnacl_round_shift_s64(int64_t value, int32_t shift) {
 
 static inline int32_t nnacl_requant_wide_tflite(int64_t value, int32_t multiplier, int32_t shift) {
     const int64_t limit = (int64_t)1 << 47; /* LiteRT asks for values in this range */
-    const int64_t bounded = value > limit ? limit : value < -limit ? -limit : value;
     const int32_t reduced = multiplier < 0x7fff0000 ? (multiplier + (1 << 15)) >> 16 : 0x7fff;
     const int32_t right = 15 - shift;
+    if (right > 0 && right <= 62 && value == (int32_t)value) { /* nearly always: one short product, one shift */
+        return nnacl_saturate_s64(((((int64_t)(int32_t)value * reduced) >> (right - 1)) + 1) >> 1);
+    }
+    const int64_t bounded = value > limit ? limit : value < -limit ? -limit : value;
     if (right <= 0) {
         return reduced == 0 || bounded == 0 ? 0 : bounded > 0 ? INT32_MAX : INT32_MIN;
     }

@@ -53,6 +53,8 @@ bool nnacl_conv2d_accepts_panels(const void *params);
 bool nnacl_conv2d_accepts_centred(const void *params);
 /* For the kernel of conv2d for the DSP extension: one group, several output channels, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
+/* The same for s16, and no zero point of x. */
+bool nnacl_conv2d_accepts_s16_dsp(const void *params);
 /* For the kernel of conv2d for MVE: one group, no zero points of the weights. */
 bool nnacl_conv2d_accepts_mve(const void *params);
 /* For the kernel of depthwise_conv2d for the DSP extension: 3 x 3 taps without dilation and a stride of at most 2 along

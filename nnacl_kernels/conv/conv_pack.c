@@ -2,6 +2,7 @@
 #include "conv/conv_pack.h"
 
 #include "common/gemm_pack.h"
+#include "common/pairs_s16.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
@@ -9,6 +10,28 @@
 bool nnacl_conv2d_accepts_dsp(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->groups == 1 && p->w_zero == 0 && p->has_w_zeros == 0 && p->out_c >= 2;
+}
+
+bool nnacl_conv2d_accepts_s16_dsp(const void *params) {
+    return ((const nnacl_conv2d_params *)params)->x_zero == 0 && nnacl_conv2d_accepts_dsp(params);
+}
+
+/* Kernel rows are runs whatever their dilation. */
+static nnacl_runs kernel_rows(const nnacl_conv2d_params *p) {
+    return (nnacl_runs){p->kernel_h, p->kernel_w * p->in_c};
+}
+
+/* Copies of two windows. */
+size_t nnacl_conv2d_s16_dsp_workspace(const nnacl_conv2d_params *p) {
+    return 8 * (size_t)p->kernel_h * (size_t)nnacl_pair_units(p->kernel_w * p->in_c);
+}
+
+size_t nnacl_conv2d_s16_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index) {
+    return index == 1 ? nnacl_pairs_s16_size(p->out_c, kernel_rows(p)) : 0;
+}
+
+void nnacl_conv2d_s16_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+    nnacl_pack_pairs_s16(in[1], p->out_c, kernel_rows(p), packed);
 }
 
 /* A panel of four positions, a run of zero points, and for each position a run that is partly in the padding. */

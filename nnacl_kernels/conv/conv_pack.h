@@ -9,6 +9,10 @@ size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p);
 size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
 void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
 
+size_t nnacl_conv2d_s16_dsp_workspace(const nnacl_conv2d_params *p);
+size_t nnacl_conv2d_s16_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
+void nnacl_conv2d_s16_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
+
 size_t nnacl_conv2d_mve_workspace(const nnacl_conv2d_params *p);
 size_t nnacl_conv2d_mve_packed_size(const nnacl_conv2d_params *p, int32_t index);
 void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);

@@ -172,6 +172,9 @@ static size_t window_size(const nnacl_conv2d_params *p) {
 
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
+        return nnacl_conv2d_s16_dsp_workspace(p);
+    }
     if (kernel->isa == NNACL_ISA_DSP) {
         return nnacl_conv2d_dsp_workspace(p);
     }
@@ -190,6 +193,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
 
 static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
+        return nnacl_conv2d_s16_dsp_packed_size(p, index);
+    }
     if (kernel->isa == NNACL_ISA_DSP) {
         return index > 0 ? nnacl_conv2d_dsp_packed_size(p, index) : 0;
     }
@@ -214,6 +220,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
                         void *packed) {
     const nnacl_conv2d_params *p = params;
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
+        nnacl_conv2d_s16_dsp_pack(p, in, packed);
+        return;
+    }
     if (kernel->isa == NNACL_ISA_DSP) {
         nnacl_conv2d_dsp_pack(p, in, packed);
         return;

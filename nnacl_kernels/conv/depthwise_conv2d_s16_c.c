@@ -6,6 +6,38 @@
 
 NNACL_DECLARE(nnacl_depthwise_conv2d_s16_c);
 
+#define CHANNELS 4
+/* Sums of so many products fit 32 bits. */
+#define MOST_TAPS 511
+
+/* One position without zero points, one output channel for each input channel, by fours; returns the channels done. The
+ * window begins at x and weights. */
+static int32_t run_fours(const nnacl_conv2d_params *p, const int16_t *x, const int8_t *weights, int32_t rows,
+                         int32_t columns, const void *const in[], int16_t *y) {
+    const ptrdiff_t column_step = (ptrdiff_t)p->dilation_w * p->in_c;
+    const ptrdiff_t row_step = (ptrdiff_t)p->dilation_h * p->in_w * p->in_c;
+    int32_t c = 0;
+    for (; c + CHANNELS <= p->out_c; c += CHANNELS) {
+        int32_t sums[CHANNELS] = {0};
+        for (int32_t row = 0; row < rows; row++) {
+            const int16_t *a = x + c + row * row_step;
+            const int8_t *w = weights + c + (ptrdiff_t)row * p->kernel_w * p->out_c;
+            for (int32_t column = 0; column < columns; column++) {
+                for (int32_t i = 0; i < CHANNELS; i++) {
+                    sums[i] += a[i] * w[i];
+                }
+                a += column_step;
+                w += p->out_c;
+            }
+        }
+        for (int32_t i = 0; i < CHANNELS; i++) {
+            y[c + i] = nnacl_finish_s16(nnacl_bias_s16(in[2], p->has_bias, c + i) + sums[i], p->has_bias, in[3],
+                                        p->out_c, c + i, p->rounding, p->y_zero, p->q_min, p->q_max);
+        }
+    }
+    return c;
+}
+
 void nnacl_depthwise_conv2d_s16_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_conv2d_params *p = params;
     const int16_t *x = in[0];
@@ -13,6 +45,8 @@ void nnacl_depthwise_conv2d_s16_c(const nnacl_ctx *ctx, const void *params, cons
     const int32_t *w_zeros = p->has_w_zeros ? in[4] : NULL;
     int16_t *y = out[0];
     const int32_t multiplier = p->out_c / p->in_c;
+    const bool is_plain =
+        multiplier == 1 && p->x_zero == 0 && p->w_zero == 0 && !w_zeros && p->kernel_h * p->kernel_w <= MOST_TAPS;
 
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
     for (int32_t row = rows.begin; row < rows.end; row++) {
@@ -23,7 +57,15 @@ void nnacl_depthwise_conv2d_s16_c(const nnacl_ctx *ctx, const void *params, cons
             const nnacl_window wide =
                 nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w);
             int16_t *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c;
-            for (int32_t oc = 0; oc < p->out_c; oc++) {
+            int32_t oc = 0;
+            if (is_plain) {
+                const int32_t iy = tall.origin + tall.begin * p->dilation_h;
+                const int32_t ix = wide.origin + wide.begin * p->dilation_w;
+                oc = run_fours(p, image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c,
+                               weights + ((ptrdiff_t)tall.begin * p->kernel_w + wide.begin) * p->out_c,
+                               tall.end - tall.begin, wide.end - wide.begin, in, pixel);
+            }
+            for (; oc < p->out_c; oc++) {
                 const int32_t w_zero = w_zeros ? w_zeros[oc] : p->w_zero;
                 int64_t sum = nnacl_bias_s16(in[2], p->has_bias, oc);
                 for (int32_t ky = tall.begin; ky < tall.end; ky++) {

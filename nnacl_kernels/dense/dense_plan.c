@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/pairs_s16.h"
 #include "common/panels.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
@@ -53,6 +54,11 @@ bool nnacl_dense_accepts_centred(const void *params) {
     return p->has_w_zeros == 0 && p->w_zero == 0;
 }
 
+bool nnacl_dense_accepts_s16_dsp(const void *params) {
+    const nnacl_dense_params *p = params;
+    return nnacl_dense_accepts_centred(params) && p->x_zero == 0 && p->depth >= 2 && p->units >= 2;
+}
+
 /* The vector kernels of f32 and those of VNNI read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
     return kernel->isa == NNACL_ISA_VNNI ||
@@ -61,6 +67,9 @@ static bool has_panels(const nnacl_kernel *kernel) {
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
+        return index == 1 ? nnacl_pairs_s16_size(p->units, (nnacl_runs){1, p->depth}) : 0;
+    }
     if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
         return index > 0 ? nnacl_dense_small_packed_size(p, kernel->isa, index) : 0;
     }
@@ -77,6 +86,10 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
+        nnacl_pack_pairs_s16(in[index], p->units, (nnacl_runs){1, p->depth}, packed);
+        return;
+    }
     if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
         nnacl_dense_small_pack(p, kernel->isa, in, packed);
         return;

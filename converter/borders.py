@@ -1,0 +1,84 @@
+"""What goes into a model and what comes out of it, where the user asks for other than the file says.
+
+Not passes: they change inputs and outputs.
+"""
+
+from __future__ import annotations
+
+from ..dtypes import DType
+from ..errors import InputError
+from ..ir import Graph, Node, Value
+
+HEADS = ("keep", "logits", "argmax")
+_KEEPING = frozenset({"quantize", "dequantize", "requantize", "cast", "identity"})
+"""Ops behind a softmax that leave the order of its elements."""
+_SOFTMAXES = frozenset({"softmax", "log_softmax"})
+
+
+def set_head(graph: Graph, head: str) -> None:
+    """Changes every output of a graph, in place.
+
+    ``logits`` takes what goes into the last softmax; ``argmax`` its position of the largest element along the softmax's
+    axis (s32, without that axis), or along the last axis of an output that is no softmax. Softmax is monotonic, so that
+    this is also the most probable class; where several probabilities are equal after rounding it is that of the largest
+    logit. Outputs keep their names. Raises InputError for an unknown head, and for an output that has none of that kind.
+    """
+    if head not in HEADS:
+        raise InputError(f"there is no head '{head}'", hint=f"one of {', '.join(HEADS)}")
+    if head == "keep":
+        return
+    outputs = list(graph.outputs)
+    for position, output in enumerate(outputs):
+        softmax = _softmax(output)
+        if softmax is None and head == "logits":
+            raise InputError(
+                f"output '{output.name}' is not made by a softmax", hint="choose --head keep, or --head argmax"
+            )
+        source, axis = (output, len(output.shape) - 1) if softmax is None else (softmax.input(0), softmax.attrs["axis"])
+        if head == "argmax":
+            if not source.shape:
+                raise InputError(f"output '{output.name}' is a single number: nothing to choose from")
+            attrs = {"axis": axis, "keep_dims": 0, "select_last": 0, "to": DType.s32.value}
+            source = graph.add("argmax", [source], attrs, name="head", output_names=[f"{output.name}_argmax"]).output
+        graph.outputs[position] = source
+    graph.remove_dead()
+    for old, new in zip(outputs, graph.outputs, strict=True):
+        if new is not old and new not in graph.inputs:
+            old.name, new.name = graph.unique_name(f"{old.name}_scores"), old.name
+
+
+def _softmax(output: Value) -> Node | None:
+    """The softmax behind an output, if only rounding lies between."""
+    node = output.producer
+    while node is not None and node.op in _KEEPING:
+        node = node.input(0).producer
+    return node if node is not None and node.op in _SOFTMAXES else None
+
+
+def set_integer_borders(graph: Graph) -> None:
+    """Floats that only pass through a quantization become integers, in place: an input that nothing but quantizations of
+    one kind read is replaced by what they give, an output that a dequantization makes by what that reads. Scale and
+    zero point then belong to the application. Other inputs and outputs stay as they are.
+    """
+    for position, value in enumerate(graph.inputs):
+        readers = value.users
+        if not readers or any(node.op != "quantize" for node in readers) or value in graph.results:
+            continue
+        first = readers[0].output
+        if any(node.output.type != first.type or node.output.quant != first.quant for node in readers):
+            continue
+        name, value.name = value.name, graph.unique_name(f"{value.name}_real")
+        integer = Value(name, first.type, quant=first.quant)
+        graph.inputs[position] = integer
+        for node in readers:
+            graph.replace(node.output, integer)
+    for position, value in enumerate(graph.outputs):
+        maker = value.producer
+        if maker is None or maker.op != "dequantize" or value.users or maker.input(0).is_constant:
+            continue
+        source = maker.input(0)
+        if source in graph.inputs or any(source is other for other in graph.results):
+            continue
+        graph.outputs[position] = source
+        value.name, source.name = source.name, value.name
+    graph.remove_dead()

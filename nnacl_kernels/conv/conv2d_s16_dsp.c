@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "common/dot_s16.h"
+#include "common/multiply_s16_dsp.h"
+#include "common/pairs_s16.h"
+#include "common/share.h"
+#include "common/window.h"
+#include "conv/conv.h"
+
+NNACL_DECLARE(nnacl_conv2d_s16_dsp);
+
+/* All channels of one or two positions. `m` has everything but weights. */
+static void run(const nnacl_conv2d_params *p, nnacl_multiply_s16_dsp *m, const void *const in[], int32_t count,
+                int16_t *y) {
+    const int32_t words = p->kernel_h * nnacl_pair_units(p->kernel_w * p->in_c); /* of a pair */
+    m->weights = in[1];
+    for (int32_t pair = 0; pair < nnacl_pair_units(p->out_c); pair++, m->weights += 4 * words) {
+        const int32_t a = nnacl_pair_channel(p->out_c, pair);
+        for (int32_t i = 0; i < 4; i++) {
+            m->sums[i] = nnacl_bias_s16(in[2], p->has_bias, a + i % 2);
+        }
+        if (count == 2) {
+            nnacl_multiply2x2_s16_dsp(m);
+        } else {
+            nnacl_multiply2x1_s16_dsp(m);
+        }
+        for (int32_t i = 0; i < 2 * count; i++) {
+            const int32_t channel = a + i % 2;
+            y[i / 2 * p->out_c + channel] = nnacl_finish_s16(m->sums[i], p->has_bias, in[3], p->out_c, channel,
+                                                             p->rounding, p->y_zero, p->q_min, p->q_max);
+        }
+    }
+}
+
+/* A window with zeros in the padding and behind odd rows. */
+static void copy_window(const nnacl_conv2d_params *p, const int16_t *image, nnacl_window tall, nnacl_window wide,
+                        int16_t *to) {
+    const int32_t row_size = 2 * nnacl_pair_units(p->kernel_w * p->in_c);
+    memset(to, 0, (size_t)(p->kernel_h * row_size) * sizeof *to);
+    for (int32_t ky = tall.begin; ky < tall.end; ky++) {
+        for (int32_t kx = wide.begin; kx < wide.end; kx++) {
+            const int32_t y = tall.origin + ky * p->dilation_h, x = wide.origin + kx * p->dilation_w;
+            memcpy(to + ky * row_size + kx * p->in_c, image + ((ptrdiff_t)y * p->in_w + x) * p->in_c,
+                   (size_t)p->in_c * sizeof *to);
+        }
+    }
+}
+
+void nnacl_conv2d_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_conv2d_params *p = params;
+    const int32_t units = nnacl_pair_units(p->kernel_w * p->in_c);
+    const bool runs_lie = p->dilation_w == 1 && p->kernel_w * p->in_c % 2 == 0;
+    int16_t *const copies = ctx->workspace;
+    int64_t sums[4];
+
+    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
+    for (int32_t row = rows.begin; row < rows.end; row++) {
+        const int16_t *image = (const int16_t *)in[0] + (ptrdiff_t)(row / p->out_h) * p->in_h * p->in_w * p->in_c;
+        const nnacl_window tall =
+            nnacl_window_at(row % p->out_h, p->stride_h, p->pad_top, p->dilation_h, p->kernel_h, p->in_h);
+        const bool inside = runs_lie && tall.end - tall.begin == p->kernel_h;
+        for (int32_t column = 0, count; column < p->out_w; column += count) {
+            count = column + 1 < p->out_w ? 2 : 1;
+            const int32_t left = column * p->stride_w - p->pad_left, span = (count - 1) * p->stride_w + p->kernel_w;
+            nnacl_multiply_s16_dsp m = {.units = units, .runs = p->kernel_h, .sums = sums};
+            if (inside && left >= 0 && left + span <= p->in_w) {
+                m.x = image + ((ptrdiff_t)tall.origin * p->in_w + left) * p->in_c;
+                m.second = m.x + p->stride_w * p->in_c;
+                m.row_step = (p->dilation_h * p->in_w - p->kernel_w) * p->in_c * 2;
+            } else {
+                for (int32_t i = 0; i < count; i++) {
+                    copy_window(
+                        p, image, tall,
+                        nnacl_window_at(column + i, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w),
+                        copies + i * p->kernel_h * units * 2);
+                }
+                m.x = copies;
+                m.second = copies + p->kernel_h * units * 2;
+            }
+            run(p, &m, in, count, (int16_t *)out[0] + ((ptrdiff_t)row * p->out_w + column) * p->out_c);
+        }
+    }
+}
