@@ -17,6 +17,7 @@ from ..numerics import CONTRACTS
 from ..rewrite import PassRecord
 from ..size_ranges import Size
 from ..sweep import explained
+from .borders import set_head, set_integer_borders
 from .pipeline import optimize
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def convert(
     constants: Mapping[str, np.ndarray] | None = None,
     observer: Observer | None = None,
     contract: str | None = None,
+    head: str = "keep",
+    integer_borders: bool = False,
     progress: Progress | None = None,
 ) -> Graph:
     """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
@@ -47,8 +50,11 @@ def convert(
     ``inputs`` maps input names to shapes, which fixes symbolic sizes, and names of sizes to one size. In place of a
     number may stand a ``SizeRange``: the size is then chosen at run time, within it. ``constants`` maps input names to
     arrays: they become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
-    the format (``tflite-double``, ``single`` or ``float-even``). ``observer`` is called after each pass. Raises a
-    MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
+    the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front
+    of the last softmax, "argmax" makes them the position of the largest element; ``integer_borders`` makes integers of
+    inputs and outputs that the model itself quantizes and dequantizes (both: ``borders.py``). ``observer`` is called
+    after each pass. Raises a MicrolithError that says what is wrong with the file or which of its nodes cannot be
+    converted.
     """
     if contract is not None and contract not in CONTRACTS:
         raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
@@ -59,6 +65,9 @@ def convert(
 
     with np.errstate(all="ignore"):  # a model may well compute infinities from its constants
         graph = import_model(source, inputs=inputs, constants=constants, progress=progress)
+        set_head(graph, head)
+        if integer_borders:
+            set_integer_borders(graph)
         for part in all_graphs(graph):
             part.contract = contract or part.contract
             for value in part.values():

@@ -21,7 +21,7 @@ def set_head(graph: Graph, head: str) -> None:
     ``logits`` takes what goes into the last softmax; ``argmax`` its position of the largest element along the softmax's
     axis (s32, without that axis), or along the last axis of an output that is no softmax. Softmax is monotonic, so that
     this is also the most probable class; where several probabilities are equal after rounding it is that of the largest
-    logit. Outputs keep their names. Raises InputError for an unknown head, and for an output that has none of that kind.
+    logit. Outputs keep their names. Raises InputError for an unknown head and for an output without one of that kind.
     """
     if head not in HEADS:
         raise InputError(f"there is no head '{head}'", hint=f"one of {', '.join(HEADS)}")
@@ -56,9 +56,11 @@ def _softmax(output: Value) -> Node | None:
 
 
 def set_integer_borders(graph: Graph) -> None:
-    """Floats that only pass through a quantization become integers, in place: an input that nothing but quantizations of
-    one kind read is replaced by what they give, an output that a dequantization makes by what that reads. Scale and
-    zero point then belong to the application. Other inputs and outputs stay as they are.
+    """Floats that only pass through a quantization become integers, in place.
+
+    An input that nothing but quantizations of one kind read is replaced by what they give, an output that a
+    dequantization makes by what that reads. Scale and zero point are then the application's to use. Other inputs and
+    outputs stay as they are.
     """
     for position, value in enumerate(graph.inputs):
         readers = value.users

@@ -35,6 +35,20 @@ def command(
     ] = None,
     shapes: ShapeOption = None,
     constants: ConstantOption = None,
+    head: Annotated[
+        str,
+        typer.Option(
+            "--head",
+            help="What outputs give: keep (as in the model), logits (what goes into the last softmax), "
+            "argmax (the position of the largest).",
+        ),
+    ] = "keep",
+    integer_borders: Annotated[
+        bool,
+        typer.Option(
+            "--integer-io", help="Inputs and outputs that the model quantizes and dequantizes itself become integers."
+        ),
+    ] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
@@ -56,7 +70,14 @@ def command(
     def observe(name: str, changed: bool, before: int, after: int) -> None:
         steps.append({"pass": name, "changed": changed, "nodes_before": before, "nodes_after": after})
 
-    graph = convert_with_progress(model, parse_shapes(shapes), constants=parse_constants(constants), observer=observe)
+    graph = convert_with_progress(
+        model,
+        parse_shapes(shapes),
+        constants=parse_constants(constants),
+        observer=observe,
+        head=head,
+        integer_borders=integer_borders,
+    )
     size = modelfile.save(graph, path)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
     constant_bytes = sum(value.type.nbytes for value in graph.constants())
