@@ -41,7 +41,8 @@ test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
 	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
-	$(VENV)/bin/python benchmarks/mcu/bench.py $(if $(MODELS),--models-dir $(MODELS)) $(addprefix --target ,$(TARGETS))
+	$(VENV)/bin/python benchmarks/mcu/bench.py \
+	    $(if $(MODELS),--models-dir $(MODELS) --page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-test
 	$(VENV)/bin/python benchmarks/cpu/compare.py $(MODELS) --int8

@@ -236,7 +236,7 @@ _TARGETS = (
     _cortex_m(
         "cortex-m85",
         "Cortex-M85",
-        ("mve", "dsp", "c"),
+        ("mve", "dsp", "vfp", "c"),
         ("-mfloat-abi=hard", "-mfpu=auto", "-fno-tree-vectorize"),
         _AN547,
         16,

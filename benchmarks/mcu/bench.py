@@ -24,6 +24,7 @@ from typing import Any
 
 import counting
 import numpy as np
+import page
 
 from microlith import convert, targets
 from microlith.codegen import execute, generate
@@ -34,17 +35,11 @@ from microlith.lower import lower
 
 HERE = Path(__file__).resolve().parent
 DIGITS = HERE.parents[1] / "examples" / "digits" / "digits.onnx"
-MLPERF_TINY = {
-    "kws_ref_model": "KWS",
-    "vww_96_int8": "VWW",
-    "pretrainedResnet_quant": "IC",
-    "ad01_int8": "AD",
-    "str_ww_ref_model": "SWW",
-    "vww_96_float": "VWW float",
-    "pretrainedResnet": "IC float",
-    "ad01_fp32": "AD float",
-}
+MLPERF_TINY = page.INT8 | page.FLOAT
 """File name without suffix: what the model is called in tables, which list them in this order."""
+
+
+BOARDS = [target.name for target in targets.all_targets() if target.architecture == "cortex-m"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +110,8 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
     if options.opt:
         settings["OPT"] = options.opt
     execute.build(project, variables=settings)
-    count, output = counting.count(project, sample, plugin, profile=options.profile)
+    profile = options.profile or (options.page is not None and target == "cortex-m4")
+    count, output = counting.count(project, sample, plugin, profile=profile)
     size = execute.measure_size(project)
     row = targets.get(target)
     tolerance = tolerances(lower(graph, row.isa, alignment=row.alignment))
@@ -224,18 +220,20 @@ def versions(target: str) -> str:
 
 
 def parse() -> argparse.Namespace:
-    boards = [target.name for target in targets.all_targets() if target.architecture == "cortex-m"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models-dir", type=Path, help="folder with models; without it the digits example")
     parser.add_argument(
         "--model", action="append", default=[], help="only this one (file name or KWS, VWW, ...); repeatable"
     )
-    parser.add_argument("--target", action="append", choices=boards, help="repeatable; default cortex-m4")
+    parser.add_argument("--target", action="append", choices=BOARDS, help="repeatable; default cortex-m4")
     parser.add_argument("--optimize", choices=("speed", "size"), default="speed", help="of the generated project")
     parser.add_argument("--opt", help="the compiler's level, such as -O3; default: the project's own")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
     parser.add_argument(
         "--profile", action="store_true", help="instructions by function and mnemonic, estimated cycles"
+    )
+    parser.add_argument(
+        "--page", type=Path, help="put the tables of MLPerf Tiny into this page; default of --target: all"
     )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--keep", type=Path, help="leave the generated projects in this folder")
@@ -251,7 +249,7 @@ def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory(prefix="microlith-bench-") as temporary:
         plugin = counting.build_plugin(Path(temporary))
-        for target in options.target or ["cortex-m4"]:
+        for target in options.target or (BOARDS if options.page else ["cortex-m4"]):
             print(f"{targets.get(target).title}: {versions(target)}", flush=True)
             for path in models:
                 folder = (options.keep or Path(temporary)) / target / path.stem
@@ -262,6 +260,8 @@ def main() -> int:
                 print(f"  {path.stem}: {row.count.instructions:,} instructions", flush=True)
                 print_profile(row, options)
     print_table(rows, baselines)
+    if options.page:
+        page.write_page(options.page, rows, baselines, versions("cortex-m4"))
     if options.json:
         options.json.write_text(json.dumps([as_dict(row) for row in rows], indent=2) + "\n")
     return 0 if all(row.right and row.steady for row in rows) else 1
