@@ -9,6 +9,7 @@ from ..ir import Graph
 from ..rewrite import Pass, PassRecord, repeat, run_passes
 from .passes import (
     absorb_inputs,
+    depthwise_of_one,
     dequantize_constants,
     fold_constants,
     fold_pad,
@@ -119,6 +120,7 @@ PASSES: tuple[Pass, ...] = (
     _pass(lower_lut),
     _pass(materialize_quantization, ensures=["materialized"]),
     repeat("constant channels", [_pass(remove_constant_channels, requires=["materialized"])]),
+    _pass(depthwise_of_one),
     _pass(merge_duplicates),
     _pass(remove_dead_code),
     NAME_SIZES,

@@ -130,8 +130,8 @@ _AN505 = Board(
 _AN547 = Board(
     "mps3-an547",
     vectors=Region(0x10000000, _VECTORS_SIZE),
-    flash=Region(0x11000000, 2 * _MEGABYTE),
-    ram=Region(0x31000000, 2 * _MEGABYTE),
+    flash=Region(0x70000000, 4 * _MEGABYTE),
+    ram=Region(0x31000000, 4 * _MEGABYTE),
 )
 # All memory of this machine is RAM from 0x80000000 on; a part of it stands for flash.
 _VIRT = Board(

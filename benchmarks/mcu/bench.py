@@ -24,7 +24,7 @@ from typing import Any
 
 import counting
 import numpy as np
-import page
+import tables
 
 from microlith import convert, targets
 from microlith.codegen import execute, generate
@@ -35,7 +35,7 @@ from microlith.lower import lower
 
 HERE = Path(__file__).resolve().parent
 DIGITS = HERE.parents[1] / "examples" / "digits" / "digits.onnx"
-MLPERF_TINY = page.INT8 | page.FLOAT
+MLPERF_TINY = tables.INT8 | tables.FLOAT
 """File name without suffix: what the model is called in tables, which list them in this order."""
 
 
@@ -261,7 +261,7 @@ def main() -> int:
                 print_profile(row, options)
     print_table(rows, baselines)
     if options.page:
-        page.write_page(options.page, rows, baselines, versions("cortex-m4"))
+        tables.write_page(options.page, rows, baselines, versions("cortex-m4"))
     if options.json:
         options.json.write_text(json.dumps([as_dict(row) for row in rows], indent=2) + "\n")
     return 0 if all(row.right and row.steady for row in rows) else 1
