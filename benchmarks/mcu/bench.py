@@ -15,6 +15,7 @@ import argparse
 import json
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -100,6 +101,15 @@ def agree(output: bytes, graph: Graph, wanted: Sequence[np.ndarray], tolerance: 
     return True
 
 
+def clang_settings(target: targets.Target) -> dict[str, str]:
+    """Compiles with clang, with the C library's headers of the target's gcc, which links."""
+    listing = subprocess.run(
+        [target.compiler, "-M", "-xc", "-"], input="#include <string.h>", capture_output=True, text=True, check=True
+    ).stdout
+    headers = next(word for word in listing.split() if word.endswith("/string.h")).removesuffix("/string.h")
+    return {"CC": f"clang --target=arm-none-eabi -isystem {headers}", "LINK": target.compiler}
+
+
 def measure(path: Path, target: str, folder: Path, plugin: Path, options: argparse.Namespace) -> Row:
     """Converts, generates, compiles and runs one model. ``folder`` gets the project."""
     graph = convert(path)
@@ -109,6 +119,8 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
     settings = {"WARNINGS": "-Wall -Wextra -Wpedantic -Werror"}
     if options.opt:
         settings["OPT"] = options.opt
+    if options.clang:
+        settings |= clang_settings(project.target)
     execute.build(project, variables=settings)
     profile = options.profile or (options.page is not None and target == "cortex-m4")
     count, output = counting.count(project, sample, plugin, profile=profile)
@@ -228,6 +240,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--target", action="append", choices=BOARDS, help="repeatable; default cortex-m4")
     parser.add_argument("--optimize", choices=("speed", "size"), default="speed", help="of the generated project")
     parser.add_argument("--opt", help="the compiler's level, such as -O3; default: the project's own")
+    parser.add_argument("--clang", action="store_true", help="compile with clang (cores without MVE)")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
     parser.add_argument(
         "--profile", action="store_true", help="instructions by function and mnemonic, estimated cycles"

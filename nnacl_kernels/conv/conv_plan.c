@@ -323,8 +323,10 @@ static nnacl_lead conv2d_lead(const void *params, const nnacl_kernel *kernel, in
     switch (kernel->isa) {
     case NNACL_ISA_C:
         return conv_window_lead(p, size, size, 1);
-    case NNACL_ISA_DSP: /* copies windows */
-        return conv_window_lead(p, size, size, 0);
+    case NNACL_ISA_DSP: /* copies windows of s8, computes two positions of s16 at a time where they are */
+        return conv_window_lead(p, size, size, kernel->dtype == NNACL_S16 ? 2 : 0);
+    case NNACL_ISA_VFP: /* two at a time where they are */
+        return conv_window_lead(p, size, size, 2);
     case NNACL_ISA_MVE: /* copies those whose runs it joins, else computes two at a time where they are */
         return conv_window_lead(p, size, size,
                                 nnacl_conv2d_chunked_runs(p).count != nnacl_conv2d_runs(p).count ? 0 : 2);
@@ -388,7 +390,7 @@ static nnacl_lead depthwise_lead(const void *params, const nnacl_kernel *kernel,
     const nnacl_conv2d_params *p = params;
     const size_t size = nnacl_dtype_size(kernel->dtype);
     const bool small = kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE;
-    if (index != 0 || (!small && kernel->isa != NNACL_ISA_C)) {
+    if (index != 0 || (!small && kernel->isa != NNACL_ISA_C && kernel->isa != NNACL_ISA_VFP)) {
         return nnacl_lead_none();
     }
     return small && nnacl_depthwise_axes_of(p).possible ? sweep_lead(p) : conv_window_lead(p, size, size, 1);

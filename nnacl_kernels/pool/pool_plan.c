@@ -61,6 +61,10 @@ static const char *avg_pool_resize(void *params, const nnacl_tensor *in, int32_t
     return resize(params, in, n_in, out, n_out, false);
 }
 
+bool nnacl_max_pool2d_accepts_dsp(const void *params) {
+    return ((const nnacl_pool2d_params *)params)->channels >= 4;
+}
+
 static int32_t pool_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_pool2d_params *p = params;
     (void)kernel;
