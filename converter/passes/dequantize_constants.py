@@ -23,5 +23,6 @@ def run(graph: Graph) -> bool:
             shape[quant.axis] = -1
         real = dequantize_array(x.data, quant.scale.reshape(shape), quant.zero_point.reshape(shape))
         constant = graph.constant(node.output.name, real.astype(np.float32).reshape(x.data.shape))
+        constant.decoded_from = quant
         changed |= substitute(graph, node.output, constant)
     return changed

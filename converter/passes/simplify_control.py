@@ -100,7 +100,7 @@ def _move_constants(node: Node) -> bool:
             continue
         for number, inner in inner_inputs(node, index).items():
             part = node.subgraphs[number]
-            part.replace(inner, Value(inner.name, value.type, data=value.data, quant=value.quant))
+            part.replace(inner, Value(inner.name, value.type, data=value.data, quant=value.quant or inner.quant))
         remove_input(node, index)
         changed = True
     return changed

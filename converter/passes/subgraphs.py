@@ -9,10 +9,21 @@ from ...ir import Graph, Node, State, Value
 
 def inline(graph: Graph, subgraph: Graph, arguments: Sequence[Value], before: Node) -> list[Value]:
     """Copies the nodes of a subgraph in front of a node, with its inputs replaced; what its outputs are there."""
-    places: dict[Value, Value] = dict(zip(subgraph.inputs, arguments, strict=True))
+    pairs = zip(subgraph.inputs, arguments, strict=True)
+    places: dict[Value, Value] = {inner: _quantized_alike(inner, outer) for inner, outer in pairs}
     for node in subgraph.nodes:
         _copy_node(graph, node, places, before)
     return [places.get(value, value) if value.data is None else _constant(value, places) for value in subgraph.outputs]
+
+
+def _quantized_alike(inner: Value, outer: Value) -> Value:
+    """What stands for an input of a subgraph, with the quantization that is known inside only."""
+    if inner.quant is None or outer.quant is not None:
+        return outer
+    if outer.is_constant:
+        return Value(outer.name, outer.type, data=outer.data, quant=inner.quant)
+    outer.quant = inner.quant
+    return outer
 
 
 def copy_graph(graph: Graph) -> Graph:

@@ -162,5 +162,10 @@ def _best_order(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
     fitting = fitting or [identity]
     if len(fitting) == 1:
         return fitting[0]
-    flat = np.nan_to_num(b.reshape(-1).astype(np.float64))
-    return max(fitting, key=lambda order: float(np.nan_to_num(a.transpose(order).reshape(-1)) @ flat))
+    flat = _comparable(b).reshape(-1)
+    return max(fitting, key=lambda order: float(_comparable(a).transpose(order).reshape(-1) @ flat))
+
+
+def _comparable(array: np.ndarray) -> np.ndarray:
+    """Without NaN and infinity, and small enough to be multiplied."""
+    return np.clip(np.nan_to_num(array.astype(np.float64)), -1e100, 1e100)

@@ -265,7 +265,7 @@ def pad(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
 
 def strided_slice(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
     b, given = TfliteBuilder(), quant(rng, dtype)
-    shape = sizes(rng, (3, 9), (3, 9), (3, 20))
+    shape = sizes(rng, (6, 20), (6, 20), (6, 60))
     begin = [int(rng.integers(size - 1)) for size in shape]
     end = [int(rng.integers(first + 1, size + 1)) for first, size in zip(begin, shape, strict=True)]
     step = [int(v) for v in rng.integers(1, 3, 3)]

@@ -180,13 +180,13 @@ def test_layers_of_16_bits_become_integers(layer: Callable[[Qdq, str], tuple[str
     check(with_16_bits(b.model(b.quantized(y, scale / 100, 0, np.int16))), scale / 100)
 
 
-def check(model: onnx.ModelProto, scale: float) -> None:
+def check(model: onnx.ModelProto, scale: float, shape: tuple[int, ...] = SHAPE) -> None:
     """Everything is integers, and near what ONNX Runtime gives."""
     graph = microlith.convert(model)
     assert float_layers(graph) == []
     wrong = total = 0
     for seed in range(20):
-        x = np.random.default_rng(seed).standard_normal(SHAPE).astype(np.float32) * 1.5
+        x = np.random.default_rng(seed).standard_normal(shape).astype(np.float32) * 1.5
         expected = run_onnx(model, x)
         (actual,) = evaluate(graph, {"x": x}).values()
         steps = np.abs(actual - expected) / np.float32(scale)
@@ -217,6 +217,36 @@ def test_a_float_model_has_no_such_layers() -> None:
     b = Qdq()
     b.layer("Relu", ["x"], "y")
     assert float_layers(microlith.convert(b.model("y"))) == []
+
+
+def test_integers_that_a_loop_carries() -> None:
+    """What is quantized inside only keeps its scale when the loop is unrolled."""
+    b = Qdq()
+    x = b.quantized("x", 0.02, 3)
+    s, z = b.constant("c_s", np.float32(0.03)), b.constant("c_z", np.asarray(-2, np.int8))
+    body = helper.make_graph(
+        [
+            helper.make_node("DequantizeLinear", ["c", "c_s", "c_z"], ["c_real"]),
+            helper.make_node("Mul", ["c_real", x], ["product"]),
+            helper.make_node("QuantizeLinear", ["product", s, z], ["c_next"]),
+            helper.make_node("Identity", ["go"], ["go_on"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("number", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("c", TensorProto.INT8, [1, 6, 8]),
+        ],
+        [
+            helper.make_tensor_value_info("go_on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("c_next", TensorProto.INT8, [1, 6, 8]),
+        ],
+    )
+    start = np.random.default_rng(8).integers(-128, 128, (1, 6, 8)).astype(np.int8)
+    inputs = [b.constant("count", np.array(3, np.int64)), "", b.constant("c_start", start)]
+    b.nodes.append(helper.make_node("Loop", inputs, ["c_end"], body=body))
+    b.nodes.append(helper.make_node("DequantizeLinear", ["c_end", s, z], ["y"]))
+    check(b.model("y", (1, 6, 8)), 0.03, (1, 6, 8))
 
 
 def _shared(name: str) -> Path:
