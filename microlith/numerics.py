@@ -29,7 +29,8 @@ TFLITE_UP = 3
 TFLITE_UP_BY_8 = 4
 """The same in whole groups of 8 channels; away from zero in the channels past them: LiteRT's depthwise convolution."""
 TFLITE_DOWN = 5
-"""In ``add`` only: the right shifts of the operands round down, the last one as in ``tflite-double``."""
+"""In ``add``: the right shifts of the operands round down, the last one as in ``tflite-double``. In ``reduce_sum``: the
+exact product, halves away from zero."""
 
 CONTRACTS: dict[str, int] = {"tflite-double": TFLITE_DOUBLE, "single": SINGLE, "float-even": FLOAT_EVEN}
 """Number of each contract, as the ``rounding`` field of parameter structs holds it."""

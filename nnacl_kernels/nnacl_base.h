@@ -52,7 +52,8 @@ extern "C" {
  * channels. */
 #define NNACL_ROUND_TFLITE_UP 3
 #define NNACL_ROUND_TFLITE_UP_BY_8 4
-/* In add only: the right shifts of the operands round down, the last one as in tflite-double. */
+/* In add: the right shifts of the operands round down, the last one as in tflite-double. In reduce_sum: the exact
+ * product, halves away from zero. */
 #define NNACL_ROUND_TFLITE_DOWN 5
 /* Whether a rounding is this one; known to the compiler where no layer needs it. */
 #define NNACL_ROUNDS(rounding, contract) ((NNACL_NEEDS_ROUNDINGS >> (contract)&1) && (rounding) == (contract))

@@ -296,7 +296,8 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         "rounding": numerics.CONTRACTS[contract],
         **output_range(node, contract),
     }
-    pools = (
+    is_bytes = node.input(0).dtype is DType.s8
+    pools = is_bytes and (
         node.op == "reduce_mean"
         and node.input(0).dtype is DType.s8
         and len(shape) == 4
@@ -304,8 +305,8 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
         and node.attrs["keep_dims"]
     )
     if contract == "tflite-double" and node.op == "reduce_sum":
-        # LiteRT rounds the real sum once.
-        attrs |= {"rounding": numerics.SINGLE, **_factor("", float(x_scale) / float(y_scale))}
+        # LiteRT rounds the real sum once, halves away from zero.
+        attrs |= {"rounding": numerics.TFLITE_DOWN, **_factor("", float(x_scale) / float(y_scale))}
     elif contract == "tflite-double" and pools:
         # The specialized kernel of LiteRT sums without the zero point, which it takes off the result instead. It takes
         # halves up in whole groups of 16 channels; the importer gives it these and the channels past them apart.

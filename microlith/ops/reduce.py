@@ -105,6 +105,16 @@ def _start(name: str, dtype: np.dtype) -> dict[str, Any]:
     return {"initial": info.min if name == "reduce_max" else info.max}
 
 
+def _requantized(total: np.ndarray, attrs: Attrs) -> np.ndarray:
+    """Sums in the units of the result, by any rounding."""
+    if attrs["rounding"] == numerics.FLOAT_EVEN:
+        return numerics.requantize_float(total, np.float32(attrs["scale"]))
+    if attrs["rounding"] == numerics.TFLITE_DOWN:
+        size = numerics.requantize(np.abs(total), attrs["mult"], attrs["shift"], numerics.SINGLE)
+        return np.where(total < 0, -size, size)
+    return numerics.requantize(total, attrs["mult"], attrs["shift"], attrs["rounding"])
+
+
 def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
     def reference(inputs: Sequence[Any], attrs: Attrs) -> list[np.ndarray]:
         x, given = (*inputs, None)[:2]
@@ -114,10 +124,7 @@ def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
         axes, keep = axes_of(mask, x.ndim), bool(attrs["keep_dims"])
         if x.dtype in (np.int8, np.int16) and name in _REQUANTIZED:
             total = (x.astype(np.int64) - attrs["x_zero"]).sum(axis=axes, keepdims=keep)
-            if attrs["rounding"] == numerics.FLOAT_EVEN:
-                y = numerics.requantize_float(total, np.float32(attrs["scale"]))
-            else:
-                y = numerics.requantize(total, attrs["mult"], attrs["shift"], attrs["rounding"])
+            y = _requantized(total, attrs)
             return [np.asarray(np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"])).astype(x.dtype)]
         wide = x.astype(np.float64) if x.dtype.kind == "f" else x
         initial = _start(name, x.dtype) if name in ("reduce_max", "reduce_min") else {}
@@ -154,7 +161,10 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
             attrs |= {"mult": multiplier, "shift": shift, "scale": float(np.float32(factor))}
             attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng)}
             dtype = np.int16 if rng.integers(3) == 0 else np.int8
-            attrs |= {"rounding": sampling.rounding(rng), **sampling.integer_clamp(rng, dtype)}
+            attrs |= {
+                "rounding": int(rng.choice([sampling.rounding(rng), numerics.TFLITE_DOWN])),
+                **sampling.integer_clamp(rng, dtype),
+            }
             return Sample([sampling.integers(rng, shape, dtype)], attrs)
         low, high = (0.5, 1.5) if name == "reduce_prod" else (-4.0, 4.0)
         x = sampling.floats(rng, shape, low, high)

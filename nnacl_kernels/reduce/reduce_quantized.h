@@ -12,6 +12,10 @@ static inline int32_t nnacl_reduce_finish(int32_t sum, int32_t count, const nnac
     if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
         return nnacl_requant_float(value, p->scale, p->y_zero, p->q_min, p->q_max);
     }
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_TFLITE_DOWN)) {
+        const int32_t size = nnacl_requant_single(value < 0 ? -value : value, p->mult, p->shift);
+        return nnacl_clamp_s32(nnacl_add_saturate(value < 0 ? -size : size, p->y_zero), p->q_min, p->q_max);
+    }
     const int32_t scaled = nnacl_requant(value, p->mult, p->shift, p->rounding);
     return nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), p->q_min, p->q_max);
 }

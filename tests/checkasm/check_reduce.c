@@ -16,7 +16,7 @@ static void draw_reduce(check_case *c) {
         p->q_min = INT16_MIN;
         p->q_max = INT16_MAX;
     }
-    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
+    p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_DOWN);
     check_multiplier(c, check_int(c, -8, 0), &p->mult, &p->shift);
     p->scale = check_float(c, 0.001f, 1.0f);
 }
