@@ -14,7 +14,7 @@ import numpy as np
 from ...ir import Dim, Graph, Node, Quant, Value
 from ...rewrite import is_output, only_user
 from .edits import moved_quant, rebuild, substitute, takes_data
-from .layout_rules import BROADCASTING, ELEMENTWISE, RULES, Moved, Perm, compose, inverse, swap_reshape
+from .layout_rules import BROADCASTING, ELEMENTWISE, RULES, Moved, Perm, compose, inverse, sizes_for, swap_reshape
 
 MAX_SWEEPS = 20
 """Each sweep follows a transpose through the whole graph; more than a few are needed only where branches wait."""
@@ -179,16 +179,18 @@ def _lift_through_reshape(graph: Graph, node: Node) -> bool:
     reshape = node.input(0).producer
     if reshape is None or reshape.op != "reshape" or _source(reshape.input(0)) is None:
         return False
-    if only_user(graph, reshape.output) is not node or not node.output.type.is_static:
+    if only_user(graph, reshape.output) is not node or takes_data(reshape):
         return False
     before, after = reshape.input(0), node.output
     swapped = swap_reshape(reshape.output.shape, before.shape, inverse(_perm(node)))
     if swapped is None:
         return False
     _, order = swapped
+    shape = sizes_for([before.shape[axis] for axis in inverse(order)], after.shape)
+    if shape is None:
+        return False
     turned = rebuild(graph, node, "transpose", [before], {"perm": inverse(order)})
     _carry_quant(before.quant if after.quant is not None else None, turned, inverse(order))
-    shape = after.type.static_shape
     made = rebuild(graph, node, "reshape", [turned], {"shape": shape}, quant_from=after)
     return substitute(graph, after, made)
 

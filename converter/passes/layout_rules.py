@@ -129,11 +129,12 @@ def swap_reshape(shape: Sequence[Dim], target: Sequence[Dim], perm: Perm) -> tup
     """For ``reshape(transpose(x, perm), target)``, where the transposed value has ``shape``: (new, order) so that it
     equals ``transpose(reshape(x, new), order)``. None when the reshape mixes axes that do not lie together in x.
     """
-    if any(isinstance(dim, str) for dim in (*shape[1:], *target[1:])) or 0 in shape:
+    symbols = sorted(dim for dim in shape if isinstance(dim, str))
+    alike = symbols == sorted(dim for dim in target if isinstance(dim, str)) and len(set(symbols)) == len(symbols)
+    if not alike or len(symbols) > len(_PRIMES) or 0 in shape:
         return None
-    if shape[:1] != target[:1] and any(isinstance(dim, str) for dim in (*shape[:1], *target[:1])):
-        return None
-    groups = _groups([_number(dim) for dim in shape], [_number(dim) for dim in target])
+    numbers = dict(zip(symbols, _PRIMES, strict=False))
+    groups = _groups(*([numbers[dim] if isinstance(dim, str) else dim for dim in dims] for dims in (shape, target)))
     keyed: list[tuple[list[int], list[int]]] = []
     last: list[int] = [-1]
     for sources, targets in groups:
@@ -143,17 +144,21 @@ def swap_reshape(shape: Sequence[Dim], target: Sequence[Dim], perm: Perm) -> tup
         last = places[:1] or ([perm[sources[0]]] if sources else last)
         keyed.append((last, targets))
     ordered = [axis for _, targets in sorted(keyed, key=lambda item: item[0]) for axis in targets]
-    new = tuple(dim if isinstance(dim := target[axis], int) else 0 for axis in ordered)
-    if any(isinstance(target[axis], str) and position != 0 for position, axis in enumerate(ordered)):
-        return None
-    if any(isinstance(dim, str) for dim in shape) and perm[0] != 0:
-        return None
-    return new, inverse(ordered)
+    new = sizes_for([shape[axis] for axis in inverse(perm)], [target[axis] for axis in ordered])
+    return None if new is None else (new, inverse(ordered))
 
 
-def _number(dim: Dim) -> int:
-    """A symbol (which both shapes share, in front) counts as a number that divides nothing else."""
-    return dim if isinstance(dim, int) else 2147483647
+_PRIMES = (2**61 - 1, 2**89 - 1, 2**107 - 1, 2**127 - 1)
+"""Stand for symbols, since they divide no size."""
+
+
+def sizes_for(shape: Sequence[Dim], target: Sequence[Dim]) -> tuple[int, ...] | None:
+    """The attribute of a reshape from ``shape`` to ``target``: a symbol keeps its place, or one is inferred."""
+    sizes = [
+        dim if isinstance(dim, int) else 0 if axis < len(shape) and shape[axis] == dim else -1
+        for axis, dim in enumerate(target)
+    ]
+    return tuple(sizes) if sizes.count(-1) <= 1 else None
 
 
 def _groups(shape: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:

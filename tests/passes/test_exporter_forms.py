@@ -38,7 +38,7 @@ def inputs_of(proto: onnx.ModelProto, low: float, high: float) -> dict[str, np.n
     feeds = {}
     for info in proto.graph.input:
         if info.name not in known:
-            shape = [dim.dim_value for dim in info.type.tensor_type.shape.dim]
+            shape = [dim.dim_value or 7 for dim in info.type.tensor_type.shape.dim]
             if info.type.tensor_type.elem_type == onnx.TensorProto.BOOL:
                 feeds[info.name] = rng.integers(0, 2, shape).astype(bool)
                 if "low" in known:
@@ -242,6 +242,20 @@ def test_a_border_of_a_convolution_in_one_dimension(pads: list[int], folds: bool
     w = np.random.default_rng(0).standard_normal((4, channels, 3)).astype(np.float32)
     graph = checked(model(text, {"pads": np.array(pads), "w": w}), 1e-5)
     assert ("pad" not in ops_of(graph)) is folds
+
+
+# Sizes that are known at run time only.
+
+
+def test_transposes_around_a_convolution_of_unknown_length() -> None:
+    """Channels come last in the model, and the convolution wants them last: nothing is left to transpose."""
+    text = """g (float[1, n, 3] x, float[4, 3, 3] w, float[4, 4, 3] v) => (float[1, n, 4] y) {
+        a = Transpose <perm = [0, 2, 1]> (x)  b = Conv <pads = [1, 1]> (a, w)  c = Relu(b)
+        d = Conv <pads = [1, 1]> (c, v)  y = Transpose <perm = [0, 2, 1]> (d) }"""
+    rng = np.random.default_rng(0)
+    weights = {"w": rng.standard_normal((4, 3, 3)), "v": rng.standard_normal((4, 4, 3))}
+    graph = checked(model(text, {name: array.astype(np.float32) for name, array in weights.items()}), 1e-5)
+    assert not {"transpose"} & set(ops_of(graph)) and ops_of(graph).count("conv2d") == 2
 
 
 # Rotary positions.
