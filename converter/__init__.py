@@ -18,10 +18,12 @@ from ..rewrite import PassRecord
 from ..size_ranges import Size
 from ..sweep import explained
 from .borders import set_head, set_integer_borders
-from .pipeline import optimize
+from .pipeline import FLOAT_PASSES, optimize
 
 if TYPE_CHECKING:
     import onnx
+
+    from .quantize import QuantizeOptions, QuantReport
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of steps done, the number of all steps, and what is being done."""
@@ -43,6 +45,8 @@ def convert(
     head: str = "keep",
     integer_borders: bool = False,
     progress: Progress | None = None,
+    quantization: QuantizeOptions | None = None,
+    report: Callable[[QuantReport], None] | None = None,
 ) -> Graph:
     """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
     their names.
@@ -53,7 +57,8 @@ def convert(
     the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front
     of the last softmax, "argmax" makes them the position of the largest element; ``integer_borders`` makes integers of
     inputs and outputs that the model itself quantizes and dequantizes (both: ``borders.py``). ``observer`` is called
-    after each pass. Raises a MicrolithError that says what is wrong with the file or which of its nodes cannot be
+    after each pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then gets
+    what was done. Raises a MicrolithError that says what is wrong with the file or which of its nodes cannot be
     converted.
     """
     if contract is not None and contract not in CONTRACTS:
@@ -72,9 +77,37 @@ def convert(
             part.contract = contract or part.contract
             for value in part.values():
                 value.origins = () if value.is_constant else (value.name,)
-        optimize(graph, observer=observe, progress=progress)
+        if quantization is None:
+            optimize(graph, observer=observe, progress=progress)
+        else:
+            graph = _quantized(graph, quantization, observe, progress, report)
     _check_ranges(graph)
     return graph
+
+
+def _quantized(
+    graph: Graph,
+    quantization: QuantizeOptions,
+    observe: Callable[[PassRecord, Graph], None],
+    progress: Progress | None,
+    report: Callable[[QuantReport], None] | None,
+) -> Graph:
+    """The passes for real numbers, then quantization. Attention stays in parts, which have forms on integers."""
+    from .quantize import quantize
+
+    for part in all_graphs(graph):
+        part.contract = quantization.contract
+    passes = [item for item in FLOAT_PASSES if item.name != "fuse_attention"]
+    optimize(graph, observer=observe, progress=progress, passes=passes)
+
+    def advance(what: str, done: int, total: int | None) -> None:
+        if progress is not None:
+            progress(done, total or 0, what)
+
+    finished, summary = quantize(graph, quantization, advance)
+    if report is not None:
+        report(summary)
+    return finished
 
 
 def _check_ranges(graph: Graph) -> None:

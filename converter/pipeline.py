@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+import numpy as np
+
 from ..ir import Graph
 from ..rewrite import Pass, PassRecord, repeat, run_passes
 from .passes import (
@@ -84,7 +86,7 @@ def _optimize_subgraphs(graph: Graph) -> bool:
     return any(changed)
 
 
-PASSES: tuple[Pass, ...] = (
+FLOAT_PASSES: tuple[Pass, ...] = (
     CLEAN,
     Pass("subgraphs", _optimize_subgraphs),
     _pass(remove_quantize_pairs),
@@ -116,6 +118,10 @@ PASSES: tuple[Pass, ...] = (
     _pass(layout),
     _pass(transposes_of_ones),
     CLEAN,
+)
+"""What is done to a graph before anything is said about integers."""
+
+INTEGER_PASSES: tuple[Pass, ...] = (
     repeat("integers", [_pass(unsigned_bytes), _pass(move_quantization), _pass(integer_ops)], limit=20),
     _pass(lower_lut),
     _pass(materialize_quantization, ensures=["materialized"]),
@@ -125,6 +131,9 @@ PASSES: tuple[Pass, ...] = (
     _pass(remove_dead_code),
     NAME_SIZES,
 )
+"""Dequantize, op, quantize become ops on integers, and these get the constants of their kernels."""
+
+PASSES = (*FLOAT_PASSES, *INTEGER_PASSES)
 """Every conversion runs these, in this order."""
 
 
@@ -134,6 +143,7 @@ def optimize(
     observer: Observer | None = None,
     progress: Callable[[int, int, str], None] | None = None,
     verify: bool = False,
+    passes: Sequence[Pass] = PASSES,
 ) -> Graph:
     """Runs all passes on a graph, in place, and returns it.
 
@@ -146,9 +156,17 @@ def optimize(
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, len(PASSES), record.name)
+            progress(done, len(passes), record.name)
         if observer is not None:
             observer(record, graph)
 
-    run_passes(graph, PASSES, verify=verify, observer=observe)
+    run_passes(graph, passes, verify=verify, observer=observe)
+    return graph
+
+
+def finish(graph: Graph) -> Graph:
+    """Runs the passes behind quantization on a graph in which quantize and dequantize nodes were put; returns it."""
+    make_names_unique(graph)
+    with np.errstate(all="ignore"):
+        run_passes(graph, INTEGER_PASSES, verify=False)
     return graph

@@ -37,7 +37,7 @@ def evaluate_all(
     graph: Graph, inputs: Mapping[str, np.ndarray], states: States | None = None, *, double: bool = False
 ) -> dict[Value, np.ndarray]:
     """Every value of a graph, intermediate ones included. Integer nodes must be materialized."""
-    given = {value: _checked(value, inputs) for value in graph.inputs}
+    given = {value: check_input(value, inputs) for value in graph.inputs}
     held = {} if states is None else states
     given.update({state.input: held.get(state.input.name, state.start()) for state in graph.states})
     with np.errstate(all="ignore"):  # infinities and NaNs are values like others
@@ -110,7 +110,8 @@ def _sizes(value: Value) -> list[int]:
     return [dim if isinstance(dim, int) else 0 for dim in value.shape]
 
 
-def _checked(value: Value, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+def check_input(value: Value, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The array for a graph input; InputError when there is none, or its type or shape does not fit."""
     if value.name not in inputs:
         raise InputError(f"input '{value.name}' is missing", hint=f"given: {', '.join(inputs) or 'none'}")
     array = np.asarray(inputs[value.name])

@@ -340,6 +340,31 @@ class Graph:
                 self.remove(node)
         return len(self.nodes) != before
 
+    def copy(self) -> Graph:
+        """A graph of its own with the same nodes; the arrays of constants are shared."""
+        return self.copied()[0]
+
+    def copied(self) -> tuple[Graph, dict[Value, Value]]:
+        """``copy``, and the value of the copy for each value."""
+        made: dict[Value, Value] = {}
+        for value in self.values():
+            twin = made[value] = Value(value.name, value.type, data=value.data, quant=value.quant)
+            twin.decoded_from, twin.origins = value.decoded_from, value.origins
+        graph = Graph(self.name, contract=self.contract, metadata=dict(self.metadata))
+        for node in self.nodes:
+            copy = Node(node.op, node.name, node.attrs, node.source)
+            copy.subgraphs = [part.copy() for part in node.subgraphs]
+            for index, source in enumerate(node.inputs):
+                copy.set_input(index, None if source is None else made[source])
+            copy.outputs = [made[value] for value in node.outputs]
+            for output in copy.outputs:
+                output.producer = copy
+            graph.nodes.append(copy)
+        graph.inputs = [made[value] for value in self.inputs]
+        graph.outputs = [made[value] for value in self.outputs]
+        graph.states = [State(made[state.input], made[state.output], state.initial) for state in self.states]
+        return graph, made
+
     def sort(self) -> None:
         """Orders the nodes topologically, keeping the given order where it is free. ``ValueError`` on a cycle."""
         placed: set[int] = set()

@@ -63,7 +63,7 @@ RULES = {
     ),
     "converter": Rule(
         ("microlith.converter", "microlith.nnacl_kernels", *SPINE),
-        ("numpy", "onnx", "tflite", "flatbuffers", "google", "ml_dtypes"),
+        ("numpy", "onnx", "tflite", "flatbuffers", "google", "ml_dtypes", "PIL"),
     ),
     "codegen": Rule(
         ("microlith.codegen", "microlith.nnacl_kernels", "microlith.templates", *SPINE), ("numpy", "jinja2")

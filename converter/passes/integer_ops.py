@@ -12,13 +12,21 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Graph, Node, Quant, Value
+from ...ops.curves import sigmoid_attrs, sigmoid_points
 from ...rewrite import only_user, producer_of
 from . import unsigned_bytes
 from .edits import rebuild, substitute
 from .integer_tables import replace_by_table, requantized
-from .integer_weights import bias_integers, integers_of
+from .integer_weights import bias_integers, integers_of, wide_integers_of
 from .move_quantization import source_of
 from .unsigned_bytes import as_signed, shifted_quant
+
+Form = Callable[[Graph, Node, Node, DType, Quant], Value | None]
+"""(graph, quantize, layer, type and quantization of the result) -> the result, or None where there is no such form."""
+
+
+WIDEST_CURVE = 4.0
+"""The largest scale of s16 for which the curves have a multiplier."""
 
 
 def run(graph: Graph) -> bool:
@@ -70,7 +78,7 @@ def _add(graph: Graph, quantize: Node, layer: Node, inputs: Sequence[Value | Non
 def _operand(graph: Graph, value: Value, dtype: DType, before: Node) -> Value | None:
     """The integers of an operand, of the type that the result has."""
     if value.data is not None:
-        integers = integers_of(value, None) if dtype is DType.s8 else None
+        integers = integers_of(value, None) if dtype is DType.s8 else wide_integers_of(value)
         return None if integers is None else graph.constant(f"{value.name}_integers", *integers)
     source = source_of(value)
     if source is None:
@@ -80,7 +88,7 @@ def _operand(graph: Graph, value: Value, dtype: DType, before: Node) -> Value | 
     return source if source.dtype is dtype else None
 
 
-def _weighted(axis: int) -> Callable[[Graph, Node, Node, DType, Quant], Value | None]:
+def _weighted(axis: int) -> Form:
     """A convolution or dense; ``axis`` of its weights are the output channels."""
 
     def form(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
@@ -145,7 +153,7 @@ def _pool(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant)
     return _add(graph, quantize, layer, [x], quant)
 
 
-def _of_s8(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> Callable[..., Value | None]:
+def _of_s8(form: Form) -> Form:
     """The form of an op that has kernels for s8 only."""
 
     def narrow(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
@@ -155,6 +163,8 @@ def _of_s8(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> C
 
 
 def _softmax(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    if dtype is DType.s16:
+        return _elementwise(graph, quantize, layer, dtype, quant) if _is_unit_s16(quant) else None
     fixed = quant.scale[0] == np.float32(1 / 256) and quant.zero_point[0] == -128
     if graph.contract != "float-even" and not fixed:
         return None
@@ -169,7 +179,27 @@ def _layer_norm(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: 
     return _add(graph, quantize, layer, [x, *weights], quant)
 
 
-def _static(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> Callable[..., Value | None]:
+def _is_unit_s16(quant: Quant) -> bool:
+    """Whether -1 … 1 in 16 bits, which is what the curves give."""
+    return bool(quant.scale[0] == np.float32(1 / 32768) and quant.zero_point[0] == 0)
+
+
+def _curve(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """The logistic function or the hyperbolic tangent of s16; of s8 they become tables."""
+    source = source_of(layer.input(0))
+    if dtype is not DType.s16 or not _is_unit_s16(quant) or source is None or source.dtype is not DType.s16:
+        return None
+    assert source.quant is not None
+    if np.any(source.quant.zero_point) or source.quant.scale[0] > WIDEST_CURVE:
+        return None
+    attrs = sigmoid_attrs(float(source.quant.scale[0]), layer.op == "tanh")
+    table = graph.constant(f"{layer.output.name}_table", sigmoid_points())
+    made = rebuild(graph, quantize, "sigmoid_table", [source, table], attrs)
+    made.quant = quant
+    return made
+
+
+def _static(form: Form) -> Form:
     """The form of an op whose constants depend on the shape of its input."""
 
     def known(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
@@ -182,7 +212,7 @@ def _static(form: Callable[[Graph, Node, Node, DType, Quant], Value | None]) -> 
     return known
 
 
-FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
+FORMS: dict[str, Form] = {
     "add": _pair,
     "avg_pool2d": _pool,
     "conv2d": _weighted(0),
@@ -198,11 +228,13 @@ FORMS: dict[str, Callable[[Graph, Node, Node, DType, Quant], Value | None]] = {
     "prelu": _pair,
     "reduce_mean": _static(_pair),
     "reduce_sum": _static(_pair),
-    "softmax": _of_s8(_softmax),
+    "sigmoid": _curve,
+    "softmax": _softmax,
     "square": _square,
     "sub": _pair,
+    "tanh": _curve,
 }
-"""The integer form of each op: (graph, quantize, layer, type and quantization of the result) -> the result or None."""
+"""The integer form of each op."""
 
 
 def _gather_integers(graph: Graph, node: Node) -> bool:

@@ -15,7 +15,8 @@ from .unsigned_bytes import as_signed, shift, shifted_quant
 MAX_NODES = 24
 """Ops in a chain that becomes a table."""
 
-_FUNCTIONS = (ELEMENTWISE | BROADCASTING) - {"lut", "cast", "quantize", "requantize", "logical_not", "where"}
+FUNCTIONS = (ELEMENTWISE | BROADCASTING) - {"lut", "cast", "quantize", "requantize", "logical_not", "where"}
+"""Ops that may stand in such a chain."""
 _INTEGERS = np.arange(-128, 128, dtype=np.int8)
 
 
@@ -49,7 +50,7 @@ class _Chain:
             raise _NoTableError
         if node.op == "dequantize":
             return self._decode(node)
-        if node.op not in _FUNCTIONS or value.dtype is not DType.f32:
+        if node.op not in FUNCTIONS or value.dtype is not DType.f32:
             raise _NoTableError
         inputs = [None if operand is None else self.evaluate(operand) for operand in node.inputs]
         if self.source is None or value.shape != self.source.shape:

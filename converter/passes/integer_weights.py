@@ -34,6 +34,17 @@ def integers_of(value: Value, axis: int | None) -> tuple[np.ndarray, Quant] | No
     return (whole - step).astype(np.int8), stored
 
 
+def wide_integers_of(value: Value) -> tuple[np.ndarray, Quant] | None:
+    """s16 data and its quantization, one scale and no zero point; None when a model holds other numbers."""
+    quant, data = value.decoded_from, value.data
+    if quant is None or data is None or quant.scale.size != 1 or np.any(quant.zero_point):
+        return None
+    whole = np.rint(data.astype(np.float64) / float(quant.scale[0]))
+    if not np.all(np.isfinite(whole)) or np.abs(whole).max(initial=0.0) > 32767:
+        return None
+    return whole.astype(np.int16), quant
+
+
 def bias_integers(bias: Value, x: Quant, weights: Quant, y: Quant, dtype: DType) -> np.ndarray | None:
     """A bias in units of the product of the scales of input and weights, s32 (s64 for 16-bit results).
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
+from . import quantize_options as q
 from .console import (
     ForeignArgument,
     JsonOption,
@@ -23,6 +25,9 @@ from .console import (
 )
 from .constants import ConstantOption, parse_constants
 from .ops_option import OpsOption
+
+if TYPE_CHECKING:
+    from microlith.converter.quantize import QuantReport
 
 NAME = "convert"
 EXAMPLE = "microlith convert mobilenet.onnx -o mobilenet.lith --input x:1,3,224,224"
@@ -52,11 +57,60 @@ def command(
     explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
+    quantize: q.Quantize = None,
+    quantize_config: q.Config = None,
+    calibrate: q.Calibrate = None,
+    samples: q.Samples = None,
+    observer: q.Observer = None,
+    percentile: q.Percentile = None,
+    rounding: q.Rounding = None,
+    bias_correction: q.BiasCorrection = None,
+    equalize: q.Equalize = None,
+    smooth: q.Smooth = None,
+    float_layer: q.FloatLayers = None,
+    wide_layer: q.WideLayers = None,
+    require_int8: q.RequireInt8 = False,
+    group: q.Group = None,
+    max_flash: q.MaxFlash = None,
+    max_drop: q.MaxDrop = None,
+    mean: q.Mean = None,
+    std: q.Std = None,
+    pixel_scale: q.PixelScale = None,
+    resize: q.Resize = None,
+    crop: q.Crop = None,
+    layout: q.Layout = None,
+    bgr: q.Bgr = None,
+    report_file: q.Report = None,
 ) -> None:
-    """Convert an ONNX or TFLite model into a .lith file."""
+    """Convert an ONNX or TFLite model into a .lith file, and quantize it on the way if wanted."""
+    flags = {
+        "scheme": quantize,
+        "calibrate": calibrate,
+        "samples": samples,
+        "observer": observer,
+        "percentile": percentile,
+        "rounding": rounding,
+        "bias_correction": bias_correction,
+        "equalize": equalize,
+        "smooth": smooth,
+        "float_layers": float_layer,
+        "wide_layers": wide_layer,
+        "require_int8": require_int8,
+        "group": group,
+        "max_flash": max_flash,
+        "max_drop": max_drop,
+        "mean": mean,
+        "std": std,
+        "scale": pixel_scale,
+        "resize": resize,
+        "crop": crop,
+        "layout": layout,
+        "bgr": bgr,
+    }
     from microlith import modelfile
     from microlith.binding import is_open
     from microlith.errors import InputError
+    from microlith.files import write_atomically
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
 
@@ -65,6 +119,8 @@ def command(
     path = output or model.with_suffix(".lith")
     if path.exists() and path.samefile(model):
         raise InputError("the output would replace the model", where=str(path), hint="name another file with --output")
+    quantization = q.parse_options(quantize_config, flags)
+    summaries: list[QuantReport] = []
     steps: list[dict[str, object]] = []
 
     def observe(name: str, changed: bool, before: int, after: int) -> None:
@@ -77,6 +133,8 @@ def command(
         observer=observe,
         head=head,
         integer_borders=integer_borders,
+        quantization=quantization,
+        report=summaries.append,
     )
     size = modelfile.save(graph, path)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
@@ -92,7 +150,13 @@ def command(
         "contract": graph.contract,
         "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
         "passes": steps,
+        "quantization": summaries[0].as_dict() if summaries else None,
     }
+    if report_file is not None:
+        if not summaries:
+            raise InputError("--report is for quantization", hint="add --quantize int8, or --quantize-config")
+        text = json.dumps(report["quantization"], indent=2)
+        write_atomically(report_file, lambda file: file.write(text.encode()))
     if as_json:
         print_json(report)
         return
@@ -103,6 +167,8 @@ def command(
                 str(step["pass"]), "yes" if step["changed"] else "", f"{step['nodes_before']} -> {step['nodes_after']}"
             )
         console.print(table)
+    if summaries:
+        q.print_report(summaries[0], explain)
     spelled = ", ".join(f"{name} from {item}" for name, item in graph.ranges.items())
     costs = f"sizes are known at run time only{': ' + spelled if spelled else ''}"
     if program is not None:

@@ -184,6 +184,7 @@ def _load() -> None:
         from . import (  # noqa: F401
             attention,
             bitwise,
+            compressed,
             control,
             conv,
             cumulative,

@@ -102,7 +102,7 @@ def convolve(x: np.ndarray, weights: np.ndarray, attrs: Attrs) -> np.ndarray:
     out_c, kernel_h, kernel_w, group_c = weights.shape
     groups = x.shape[3] // group_c
     padded = pad_plane(x, attrs)
-    windows = _windows(padded, kernel_h, kernel_w, attrs)  # n, oh, ow, c, kh, kw
+    windows = windows_of(padded, kernel_h, kernel_w, attrs)  # n, oh, ow, c, kh, kw
     batch, out_h, out_w = windows.shape[:3]
     result = np.empty((batch, out_h, out_w, out_c), x.dtype)
     depth = kernel_h * kernel_w * group_c
@@ -121,7 +121,7 @@ def convolve_depthwise(x: np.ndarray, weights: np.ndarray, attrs: Attrs) -> np.n
     """The sums of products [n, out_h, out_w, c * m] of float arrays x [n, h, w, c], weights [1, kh, kw, c * m]."""
     _, kernel_h, kernel_w, out_c = weights.shape
     in_c = x.shape[3]
-    windows = _windows(pad_plane(x, attrs), kernel_h, kernel_w, attrs)
+    windows = windows_of(pad_plane(x, attrs), kernel_h, kernel_w, attrs)
     taps = weights.reshape(kernel_h, kernel_w, in_c, out_c // in_c)
     result = np.zeros((*windows.shape[:3], in_c, out_c // in_c), x.dtype)
     for i in range(kernel_h):
@@ -130,7 +130,7 @@ def convolve_depthwise(x: np.ndarray, weights: np.ndarray, attrs: Attrs) -> np.n
     return result.reshape(*windows.shape[:3], out_c)
 
 
-def _windows(padded: np.ndarray, kernel_h: int, kernel_w: int, attrs: Attrs) -> np.ndarray:
+def windows_of(padded: np.ndarray, kernel_h: int, kernel_w: int, attrs: Attrs) -> np.ndarray:
     """A view [n, out_h, out_w, c, kernel_h, kernel_w]."""
     dilation_h, dilation_w = attrs["dilation_h"], attrs["dilation_w"]
     span = ((kernel_h - 1) * dilation_h + 1, (kernel_w - 1) * dilation_w + 1)

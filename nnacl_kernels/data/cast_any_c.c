@@ -2,30 +2,11 @@
 /* Cast goes through small chunks of either s64 or f64, both of which hold every value of the types on their side. */
 #include <string.h>
 
+#include "common/half.h"
 #include "common/share.h"
 #include "data/data.h"
 
 #define CHUNK 16
-
-/* The value of an IEEE half, exactly. */
-static float half_to_float(uint16_t half) {
-    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16;
-    const uint32_t magnitude = half & 0x7fffu;
-    uint32_t bits;
-    float value;
-    if (magnitude >= 0x7c00u) {
-        bits = sign | 0x7f800000u | (magnitude & 0x3ffu) << 13;
-    } else if (magnitude >= 0x400u) {
-        bits = sign | ((magnitude << 13) + 0x38000000u);
-    } else {
-        /* Subnormal: a multiple of 2^-24. */
-        value = (float)magnitude * 5.9604644775390625e-8f;
-        memcpy(&bits, &value, sizeof bits);
-        bits |= sign;
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* The nearest IEEE half, ties to even; too large becomes infinite. */
 static uint16_t float_to_half(float value) {
@@ -91,7 +72,7 @@ static void load_floats(double *wide, const void *x, int32_t first, int32_t n, i
     switch (dtype) {
     case NNACL_F16:
         for (int32_t i = 0; i < n; i++) {
-            wide[i] = (double)half_to_float(((const uint16_t *)x)[first + i]);
+            wide[i] = (double)nnacl_half_to_float(((const uint16_t *)x)[first + i]);
         }
         break;
     case NNACL_F32:

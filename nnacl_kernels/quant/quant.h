@@ -21,6 +21,13 @@
  *   at run time, for each batch entry of conv2d_dynamic and each row of dense_dynamic: to -127 .. 127 around 0, or with
  *   a zero point (`asymmetric` 1). Inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
  *   y = clamp(sum((x_q - x_zero) * w) * (x_scale * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
+ *
+ * conv2d_compressed, dense_compressed (f32 x, f32 y): weights that stay small and are decoded row by row while the
+ *   layer runs. Inputs 0 x; 1 weights, a row for each output channel with its `depth` numbers (convolutions: kernel
+ *   height, width, input channels of the group); 2 bias f32 (optional); 3 scales f32 [out_c, ceil(depth / group)].
+ *   bits 8: weights s8 [out_c, depth]. bits 4: u8 [out_c, ceil(depth / 2)], each byte two numbers plus 8, the first one
+ *   in its low half. bits 16: f16 [out_c, depth], no scales. group 0: one scale for a row.
+ *   y = clamp(sum(x * (weight * scale)) + bias); attributes and shapes else as in conv.h, dense.h.
  */
 #ifndef NNACL_QUANT_H
 #define NNACL_QUANT_H
@@ -91,6 +98,30 @@ typedef struct nnacl_dense_dynamic_params {
     int32_t rows, depth, units;
     int32_t has_bias;
 } nnacl_dense_dynamic_params;
+
+typedef struct nnacl_conv2d_compressed_params {
+    /* attributes */
+    int32_t stride_h, stride_w;
+    int32_t pad_top, pad_left, pad_bottom, pad_right;
+    int32_t dilation_h, dilation_w;
+    int32_t groups;
+    int32_t kernel_h, kernel_w;
+    float clamp_min, clamp_max;
+    int32_t bits, group;
+    /* shapes, derived */
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t has_bias;
+} nnacl_conv2d_compressed_params;
+
+typedef struct nnacl_dense_compressed_params {
+    /* attributes */
+    float clamp_min, clamp_max;
+    int32_t bits, group;
+    /* shapes, derived */
+    int32_t rows, depth, units;
+    int32_t has_bias;
+} nnacl_dense_compressed_params;
 
 /* For the kernel of conv2d_dynamic for the DSP extension: one group, several output channels. */
 bool nnacl_conv2d_dynamic_accepts_dsp(const void *params);

@@ -168,6 +168,59 @@ static void draw_dense(check_case *c) {
     draw_scales(c, w_dims[0]);
 }
 
+/* Weights of `depth` numbers for each channel, bias (or none) and scales. */
+static void draw_compressed(check_case *c, int32_t channels, int32_t depth, int32_t *bits, int32_t *group) {
+    static const int32_t widths[] = {4, 8, 16}, groups[] = {0, 1, 3, 32};
+    *bits = widths[check_int(c, 0, 2)];
+    *group = groups[check_int(c, 0, 3)];
+    const int32_t w_dims[2] = {channels, *bits == 4 ? (depth + 1) / 2 : depth};
+    check_input(c, *bits == 4 ? NNACL_U8 : *bits == 8 ? NNACL_S8 : NNACL_F16, 2, w_dims);
+    check_mark_constant(c);
+    if (check_chance(c, 75)) {
+        check_vector(c, NNACL_F32, channels);
+        check_mark_constant(c);
+    } else {
+        check_absent(c);
+    }
+    if (*bits < 16) {
+        const int32_t s_dims[2] = {channels, *group > 0 ? (depth - 1) / *group + 1 : 1};
+        float *scales = check_input(c, NNACL_F32, 2, s_dims);
+        check_mark_constant(c);
+        for (int32_t i = 0; i < s_dims[0] * s_dims[1]; i++) {
+            scales[i] = check_float(c, 0.001f, 0.02f);
+        }
+    }
+}
+
+static void draw_conv_compressed(check_case *c) {
+    nnacl_conv2d_compressed_params *p = (void *)&c->params;
+    const int32_t groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
+    const int32_t depth = check_dim(c, 16, 32);
+    const int32_t out_c = groups * check_dim(c, 16, 32);
+    const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 3), check_dim(c, 10, 24), check_dim(c, 10, 24),
+                               groups * depth};
+    p->kernel_h = check_dim(c, 4, 3);
+    p->kernel_w = check_dim(c, 4, 3);
+    p->stride_h = check_int(c, 1, 2);
+    p->stride_w = check_int(c, 1, 2);
+    p->dilation_h = check_int(c, 1, 2);
+    p->dilation_w = check_int(c, 1, 2);
+    p->pad_top = p->pad_bottom = (p->kernel_h - 1) * p->dilation_h;
+    p->pad_left = p->pad_right = (p->kernel_w - 1) * p->dilation_w;
+    p->groups = groups;
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_input(c, NNACL_F32, 4, x_dims);
+    draw_compressed(c, out_c, p->kernel_h * p->kernel_w * depth, &p->bits, &p->group);
+}
+
+static void draw_dense_compressed(check_case *c) {
+    nnacl_dense_compressed_params *p = (void *)&c->params;
+    const int32_t x_dims[2] = {check_dim(c, 5, 16), check_dim(c, 100, 256)};
+    check_clamp(c, &p->clamp_min, &p->clamp_max);
+    check_input(c, NNACL_F32, 2, x_dims);
+    draw_compressed(c, check_dim(c, 40, 128), x_dims[1], &p->bits, &p->group);
+}
+
 static const check_op ops[] = {
     {"quantize", draw_quantize},
     {"dequantize", draw_dequantize},
@@ -175,6 +228,8 @@ static const check_op ops[] = {
     {"quantize_dynamic", draw_quantize_dynamic},
     {"conv2d_dynamic", draw_conv},
     {"dense_dynamic", draw_dense},
+    {"conv2d_compressed", draw_conv_compressed},
+    {"dense_compressed", draw_dense_compressed},
     {NULL, NULL},
 };
 

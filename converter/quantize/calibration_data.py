@@ -1,0 +1,395 @@
+"""Calibration data: where samples come from, one at a time, so that any number of them needs constant memory.
+
+A ``CalibrationSet`` can be read several times; each time it yields one feed after the other, a feed being an array for
+each input of the model. Sources: a ``.npz`` file, a folder of ``.npy``, ``.npz``, raw or image files, or a Python
+generator ``module:function``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...ir import Graph, Value
+from .images import IMAGE_SUFFIXES, ImageOptions, read_image
+
+Feed = dict[str, np.ndarray]
+
+BATCH = 16
+"""Samples that are run together where the model leaves the size of the batch open."""
+
+WANTED = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+RAW_SUFFIXES = (".bin", ".raw")
+ARRAY_SUFFIXES = (".npy", ".npz")
+
+
+class CalibrationError(InputError):
+    """Calibration data that does not fit the model, or cannot be read."""
+
+
+@dataclass
+class CalibrationSet:
+    """Feeds for a graph. ``blocks`` starts reading anew and yields (where it comes from, arrays by input name); an
+    array holds one sample or several, with or without the axis of the batch."""
+
+    inputs: Sequence[Value]
+    blocks: Callable[[], Iterator[tuple[str, Feed]]]
+    where: str
+    limit: int | None = None
+    """No more samples than this are read."""
+
+    def __iter__(self) -> Iterator[Feed]:
+        """Raises CalibrationError for what does not fit: names, types, shapes, NaN, infinities, no samples at all."""
+        count = 0
+        for place, arrays in self.blocks():
+            for feed in _feeds(self._named(place, arrays), self.inputs, place):
+                _require_finite(feed, place)
+                yield feed
+                count += 1
+                if self.limit is not None and count >= self.limit:
+                    return
+        if not count:
+            raise CalibrationError("there is no calibration sample", where=self.where, hint="one is the least")
+
+    def _named(self, place: str, arrays: Feed) -> Feed:
+        """The arrays under the names of inputs; where there is one of each, its name does not matter."""
+        wanted = [value.name for value in self.inputs]
+        if len(wanted) == len(arrays) == 1:
+            return {wanted[0]: next(iter(arrays.values()))}
+        missing = [name for name in wanted if name not in arrays]
+        if missing:
+            raise CalibrationError(
+                f"there is no data for input '{missing[0]}'",
+                where=place,
+                hint=f"the model wants {', '.join(wanted)}; given: {', '.join(arrays) or 'nothing'}",
+            )
+        return {name: arrays[name] for name in wanted}
+
+
+def open_calibration(
+    source: str | Path | Callable[[], Iterable[Any]] | Iterable[Any],
+    graph: Graph,
+    images: ImageOptions | None = None,
+    limit: int | None = None,
+) -> CalibrationSet:
+    """The calibration set of a model. ``source``: a path, ``module:function``, a function that returns an iterable, or
+    a list of samples. A sample of a function or list is a dict by input name, a sequence in the order of the inputs, or
+    an array where the model has one input.
+
+    Raises CalibrationError when there is no such source; what is wrong with its data shows when it is read.
+    """
+    inputs = list(graph.inputs)
+    if callable(source):
+        name = getattr(source, "__name__", "function")
+        return CalibrationSet(inputs, lambda: _from_samples(source(), inputs, name), name, limit)
+    if not isinstance(source, str | Path):
+        samples = list(source)
+        return CalibrationSet(inputs, lambda: _from_samples(samples, inputs, "sample"), "samples", limit)
+    text, path = str(source), Path(source)
+    if not path.exists() and _names_function(text):
+        function = _load_function(text)
+        return CalibrationSet(inputs, lambda: _from_samples(function(), inputs, text), text, limit)
+    if path.is_dir():
+        return CalibrationSet(inputs, _folder(path, inputs, images or ImageOptions()), text, limit)
+    if not path.exists():
+        raise CalibrationError("no such file or folder", where=text, hint="a .npz file, a folder, or module:function")
+    reader = _reader(path, inputs, images or ImageOptions())
+    if reader is None:
+        raise CalibrationError(
+            "is no calibration data",
+            where=text,
+            hint="a .npz or .npy file, a folder of .npy, .npz, .bin or images, or module:function",
+        )
+    return CalibrationSet(inputs, reader, text, limit)
+
+
+# Functions
+
+
+def _names_function(text: str) -> bool:
+    module, separator, name = text.rpartition(":")
+    return bool(separator) and name.isidentifier() and all(part.isidentifier() for part in module.split("."))
+
+
+def _load_function(text: str) -> Callable[[], Iterable[Any]]:
+    module, _, name = text.rpartition(":")
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        loaded = importlib.import_module(module)
+    except ImportError as error:
+        raise CalibrationError(
+            f"cannot import '{module}': {error}", where=text, hint="run it where the file is"
+        ) from error
+    except Exception as error:  # whatever the user's module does
+        raise CalibrationError(f"'{module}' fails: {type(error).__name__}: {error}", where=text) from error
+    finally:
+        sys.path.remove(folder)
+    function = getattr(loaded, name, None)
+    if not callable(function):
+        raise CalibrationError(f"'{module}' has no function '{name}'", where=text)
+    if any(
+        parameter.default is parameter.empty and parameter.kind in WANTED
+        for parameter in inspect.signature(function).parameters.values()
+    ):
+        raise CalibrationError(f"'{name}' wants arguments; it is called without", where=text)
+    result: Callable[[], Iterable[Any]] = function
+    return result
+
+
+def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -> Iterator[tuple[str, Feed]]:
+    names = [value.name for value in inputs]
+    iterator = iter(samples)
+    for number in range(sys.maxsize):
+        place = f"{where}[{number}]"
+        try:
+            sample = next(iterator)
+        except StopIteration:
+            return
+        except CalibrationError:
+            raise
+        except Exception as error:  # whatever the user's generator does
+            raise CalibrationError(f"fails: {type(error).__name__}: {error}", where=place) from error
+        if isinstance(sample, Mapping):
+            yield place, {str(name): np.asarray(array) for name, array in sample.items()}
+        elif isinstance(sample, tuple | list) and (len(names) > 1 or len(sample) == 1):
+            if len(sample) != len(names):
+                raise CalibrationError(f"has {len(sample)} arrays, the model has {len(names)} inputs", where=place)
+            yield place, {name: np.asarray(array) for name, array in zip(names, sample, strict=True)}
+        else:
+            yield place, {names[0]: np.asarray(sample)}
+
+
+# Files
+
+
+def _reader(
+    path: Path, inputs: Sequence[Value], images: ImageOptions
+) -> Callable[[], Iterator[tuple[str, Feed]]] | None:
+    """How one file is read; None for a file that is no data."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return lambda: _from_npz(path, inputs)
+    first = inputs[0]
+    if suffix == ".npy":
+        return lambda: iter([(str(path), {first.name: _load_npy(path)})])
+    if suffix in RAW_SUFFIXES:
+        return lambda: iter([(str(path), {first.name: _load_raw(path, first)})])
+    if suffix in IMAGE_SUFFIXES:
+        return lambda: iter([(str(path), {first.name: read_image(path, first, images)})])
+    return None
+
+
+def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callable[[], Iterator[tuple[str, Feed]]]:
+    """Files in alphabetical order; for several inputs a folder for each, with equally many files, or .npz files."""
+    folders = [path / value.name.replace("/", "_") for value in inputs]
+    if all(folder.is_dir() for folder in folders):
+        lists = [_files(folder) for folder in folders]
+        for folder, files in zip(folders, lists, strict=True):
+            if len(files) != len(lists[0]):
+                raise CalibrationError(
+                    f"holds {len(files)} files, '{folders[0].name}' {len(lists[0])}", where=str(folder)
+                )
+
+        def side_by_side() -> Iterator[tuple[str, Feed]]:
+            for files in zip(*lists, strict=True):
+                feed: Feed = {}
+                for value, file in zip(inputs, files, strict=True):
+                    reader = _reader(file, [value], images)
+                    assert reader is not None
+                    feed |= next(reader())[1]
+                yield str(files[0]), feed
+
+        return side_by_side
+    files = _files(path)
+    if len(inputs) > 1 and any(file.suffix.lower() != ".npz" for file in files):
+        missing = next(folder.name for folder in folders if not folder.is_dir())
+        raise CalibrationError(
+            f"the model has {len(inputs)} inputs and there is no folder '{missing}'",
+            where=str(path),
+            hint="one folder of files for each input, named as it is, or .npz files",
+        )
+
+    def one_by_one() -> Iterator[tuple[str, Feed]]:
+        for file in files:
+            reader = _reader(file, inputs, images)
+            assert reader is not None
+            yield from reader()
+
+    return one_by_one
+
+
+def _files(folder: Path) -> list[Path]:
+    known = (*ARRAY_SUFFIXES, *RAW_SUFFIXES, *IMAGE_SUFFIXES)
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.suffix.lower() in known)
+    if not files:
+        raise CalibrationError(
+            "the folder holds no data", where=str(folder), hint=f"files that end in {', '.join(known)}"
+        )
+    return files
+
+
+def _load_npy(path: Path) -> np.ndarray:
+    try:
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # NumPy raises many types on a damaged file
+        raise CalibrationError(f"cannot be read: {error}", where=str(path)) from error
+    assert isinstance(loaded, np.ndarray)
+    return loaded
+
+
+def _load_raw(path: Path, value: Value) -> np.ndarray:
+    dims = [dim for dim in value.shape[1:] if isinstance(dim, int)]
+    if len(dims) != len(value.shape[1:]):
+        raise CalibrationError(
+            f"raw files need a known shape; input '{value.name}' is {value.type}", where=str(path), hint="give --input"
+        )
+    data = np.fromfile(path, value.dtype.numpy)
+    one = int(np.prod(dims, dtype=np.int64))
+    if not data.size or path.stat().st_size % (one * value.dtype.size):
+        raise CalibrationError(
+            f"holds {path.stat().st_size} bytes; a sample of '{value.name}' has {one * value.dtype.size}",
+            where=str(path),
+        )
+    return data.reshape(-1, *dims)
+
+
+def _from_npz(path: Path, inputs: Sequence[Value]) -> Iterator[tuple[str, Feed]]:
+    """Some samples at a time, read from the archive as they are needed."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {name.removesuffix(".npy"): name for name in archive.namelist()}
+            wanted = [value.name for value in inputs]
+            if not (len(wanted) == len(members) == 1):
+                members = {name: file for name, file in members.items() if name in wanted}
+            streams = {name: _Member(archive, file) for name, file in members.items()}
+            counts = {name: stream.shape[0] if stream.shape else 1 for name, stream in streams.items()}
+            if not streams or min(counts.values()) == 0 or any(stream.whole for stream in streams.values()):
+                yield str(path), {name: stream.rest() for name, stream in streams.items()}
+                return
+            sizes = {value.name: value.shape for value in inputs}
+            complete = any(
+                tuple(stream.shape) == tuple(sizes.get(name, ())) or len(stream.shape) < len(sizes.get(name, (0,)))
+                for name, stream in streams.items()
+            )
+            if complete or len(set(counts.values())) > 1:
+                yield str(path), {name: stream.rest() for name, stream in streams.items()}
+                return
+            fixed = [value.shape[0] for value in inputs if value.shape and isinstance(value.shape[0], int)]
+            step = BATCH * max([1, *fixed])
+            for start in range(0, next(iter(counts.values())), step):
+                yield f"{path}[{start}:]", {name: stream.take(step) for name, stream in streams.items()}
+    except CalibrationError:
+        raise
+    except Exception as error:  # zipfile and NumPy raise many types on a damaged archive
+        raise CalibrationError(f"is a damaged .npz file: {error}", where=str(path)) from error
+
+
+class _Member:
+    """An array of an archive, read from the front."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
+        self._file = archive.open(name)
+        version = np.lib.format.read_magic(self._file)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        self.shape, self.whole, self.dtype = read(self._file)
+        if self.dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        self._left = self.shape[0] if self.shape else 1
+
+    def take(self, count: int) -> np.ndarray:
+        count = min(count, self._left)
+        self._left -= count
+        shape = (count, *self.shape[1:])
+        data = self._file.read(int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize)
+        return np.frombuffer(data, self.dtype).reshape(shape)
+
+    def rest(self) -> np.ndarray:
+        data = np.frombuffer(self._file.read(), self.dtype)
+        return data.reshape(self.shape, order="F" if self.whole else "C")
+
+
+# From arrays to feeds
+
+
+def _feeds(arrays: Feed, inputs: Sequence[Value], place: str) -> Iterator[Feed]:
+    """Splits blocks of samples into what the model takes in one run."""
+    parts = {value.name: _split(_typed(arrays[value.name], value, place), value, place) for value in inputs}
+    counts = {name: len(part) for name, part in parts.items()}
+    if len(set(counts.values())) > 1:
+        text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
+        raise CalibrationError(f"the inputs have different numbers of samples: {text}", where=place)
+    for index in range(next(iter(counts.values()), 0)):
+        yield {name: np.ascontiguousarray(part[index]) for name, part in parts.items()}
+
+
+def _typed(array: np.ndarray, value: Value, place: str) -> np.ndarray:
+    wanted = np.dtype(value.dtype.numpy)
+    if array.dtype == wanted:
+        return array
+    if array.dtype.kind == wanted.kind == "f":
+        return array.astype(wanted)
+    if array.dtype.kind in "iub" and wanted.kind in "iu":
+        converted = array.astype(wanted)
+        if np.array_equal(converted, array):
+            return converted
+    raise CalibrationError(
+        f"the data for input '{value.name}' is {array.dtype}, the model wants {wanted}",
+        where=place,
+        hint="prepare samples exactly as the model gets them later: same type, scale and mean",
+    )
+
+
+def _split(array: np.ndarray, value: Value, place: str) -> list[np.ndarray]:
+    shape = value.shape
+
+    def fits(given: Sequence[int], wanted: Sequence[int | str]) -> bool:
+        return len(given) == len(wanted) and all(
+            isinstance(dim, str) or dim == size for size, dim in zip(given, wanted, strict=True)
+        )
+
+    if fits(array.shape, shape) and (not shape or isinstance(shape[0], int)):
+        return [array]
+    if shape and fits(array.shape[1:], shape[1:]):
+        size = shape[0] if isinstance(shape[0], int) else min(BATCH, max(array.shape[0], 1))
+        if isinstance(shape[0], str) or array.shape[0] % size == 0:
+            return [array[start : start + size] for start in range(0, array.shape[0], size)]
+        raise CalibrationError(
+            f"input '{value.name}' takes {size} samples at a time and there are {array.shape[0]}", where=place
+        )
+    if fits(array.shape[1:], shape):
+        return list(array)
+    if shape and shape[0] in (1, *(dim for dim in shape[:1] if isinstance(dim, str))) and fits(array.shape, shape[1:]):
+        return [array[None]]
+    text = ",".join(map(str, shape))
+    raise CalibrationError(
+        f"the data for input '{value.name}' has shape [{','.join(map(str, array.shape))}], the model wants [{text}]",
+        where=place,
+        hint=f"[samples,{','.join(map(str, shape[1:]))}] fits too" if len(shape) > 1 else "",
+    )
+
+
+def _require_finite(feed: Feed, place: str) -> None:
+    for name, array in feed.items():
+        if array.dtype.kind != "f" or np.all(np.isfinite(array)):
+            continue
+        kind = "NaN" if np.isnan(array).any() else "infinity"
+        first = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
+        raise CalibrationError(
+            f"the data for input '{name}' holds {kind} at {list(first)}",
+            where=place,
+            hint="calibration needs real numbers",
+        )

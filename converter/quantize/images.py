@@ -1,0 +1,97 @@
+"""Pictures as samples: resized, cropped, normalized, in the layout of the model. Needs Pillow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import InputError, ToolError
+from ...ir import Value
+
+IMAGE_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
+
+LAYOUTS = ("nchw", "nhwc")
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """value = (pixel * scale - mean) / std, pixels from 0 to 255."""
+
+    mean: Sequence[float] = (0.0,)
+    """One number, or one for each channel."""
+    std: Sequence[float] = (1.0,)
+    scale: float = 1.0
+    """1/255 takes pixels to 0 … 1 before the mean is subtracted."""
+    resize: tuple[int, int] | None = None
+    """Height and width that pictures get first. None: those of the crop, else of the model."""
+    crop: tuple[int, int] | None = None
+    """Height and width that are cut out of the middle."""
+    layout: str | None = None
+    """``nchw`` or ``nhwc``. None: as the shape of the input says."""
+    bgr: bool = False
+    """Blue first."""
+
+
+def read_image(path: Path, value: Value, options: ImageOptions) -> np.ndarray:
+    """[1, c, h, w] or [1, h, w, c], of the type of the input.
+
+    Raises InputError for what cannot be read or does not fit, ToolError without Pillow.
+    """
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ToolError("reading pictures needs Pillow", hint="pip install 'microlith[images]'") from error
+    layout, channels, size = _geometry(value, options, path)
+    try:
+        with Image.open(path) as picture:
+            image = picture.convert("L" if channels == 1 else "RGB" if channels == 3 else "RGBA")
+    except Exception as error:  # Pillow raises many types on a damaged file
+        raise InputError(f"cannot be read as a picture: {error}", where=str(path)) from error
+    height, width = options.resize or options.crop or size
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    pixels = np.asarray(image, np.float64).reshape(height, width, channels)
+    if options.crop is not None:
+        rows, columns = options.crop
+        if rows > height or columns > width:
+            raise InputError(
+                f"a crop of {rows}x{columns} is larger than the picture of {height}x{width}", where=str(path)
+            )
+        top, left = (height - rows) // 2, (width - columns) // 2
+        pixels = pixels[top : top + rows, left : left + columns]
+    if options.bgr:
+        pixels = pixels[..., ::-1]
+    real = (pixels * options.scale - np.asarray(options.mean)) / np.asarray(options.std)
+    dtype = np.dtype(value.dtype.numpy)
+    real = np.rint(real) if dtype.kind in "iu" else real
+    return np.ascontiguousarray(real.transpose(2, 0, 1) if layout == "nchw" else real).astype(dtype)[None]
+
+
+def _geometry(value: Value, options: ImageOptions, path: Path) -> tuple[str, int, tuple[int, int]]:
+    """Layout, channels, and (height, width) of the model."""
+    shape = value.shape
+    if len(shape) != 4:
+        raise InputError(f"input '{value.name}' is {value.type}, which takes no pictures", where=str(path))
+    guesses = [name for wanted in (3, 1, 4) for name, axis in (("nchw", 1), ("nhwc", 3)) if shape[axis] == wanted]
+    layout = options.layout or next(iter(guesses), "nhwc")
+    channels = shape[1] if layout == "nchw" else shape[3]
+    height, width = shape[2:] if layout == "nchw" else shape[1:3]
+    if channels not in (1, 3, 4):
+        raise InputError(
+            f"input '{value.name}' {value.type} has {channels} channels in layout {layout}",
+            where=str(path),
+            hint="pictures have 1, 3 or 4; choose --layout",
+        )
+    for name, numbers in (("mean", options.mean), ("std", options.std)):
+        if len(numbers) not in (1, channels):
+            raise InputError(f"--{name} has {len(numbers)} numbers, pictures {channels} channels")
+    if any(number == 0 for number in options.std):
+        raise InputError("--std holds 0")
+    if not isinstance(height, int) or not isinstance(width, int):
+        if options.resize is None and options.crop is None:
+            raise InputError(f"input '{value.name}' {value.type} leaves the size open", hint="choose it with --resize")
+        height, width = options.crop or options.resize or (0, 0)
+    return layout, int(channels), (height, width)

@@ -1,0 +1,171 @@
+"""Writes a decision about scales into a graph: quantize and dequantize nodes, weights that are multiples of a scale.
+
+The passes behind it (``pipeline.INTEGER_PASSES``) make integer ops of that, as they do of an imported QDQ model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...dtypes import DType
+from ...ir import Graph, Node, Quant, Value
+from ..passes.move_quantization import KEEP_ORDER
+from ..pipeline import finish
+from .placement import WEIGHTED, Group, Placement, is_function, weight_axis
+from .ranges import SMALLEST_SCALE, activation_quant, along, round_weights, weight_scales
+
+MOST_BIAS = 2.0**30
+"""A bias is at most so many units of input scale times weight scale, so that sums stay within 32 bits."""
+
+
+@dataclass
+class Weights:
+    """The integers of the weights of a node: real = integers * scales, along an axis."""
+
+    integers: np.ndarray
+    scales: np.ndarray
+    axis: int
+
+
+@dataclass
+class Decision:
+    """All that is decided about a graph of real numbers."""
+
+    placement: Placement
+    quants: dict[int, Quant]
+    """By the identity of the group."""
+    weights: dict[Node, Weights] = field(default_factory=dict)
+    """Where they are not the nearest integers."""
+    biases: dict[Node, np.ndarray] = field(default_factory=dict)
+    """float64 [channels], where it is not the bias of the node."""
+    contract: str = "single"
+
+    def quant_of(self, value: Value) -> Quant:
+        return self.quants[id(self.placement.group_of[value])]
+
+
+def nearest_weights(node: Node, x_scale: float, bias: np.ndarray | None) -> Weights:
+    """The weights of a node, rounded. Scales are large enough for its bias to fit into 32 bits."""
+    data, axis = node.input(1).data, weight_axis(node)
+    assert data is not None and axis is not None
+    scales = fit_bias(weight_scales(data, axis), x_scale, bias)
+    return Weights(round_weights(data, scales, axis), scales, axis)
+
+
+def fit_bias(scales: np.ndarray, x_scale: float, bias: np.ndarray | None) -> np.ndarray:
+    """Weight scales, enlarged where the bias would be more than ``MOST_BIAS`` units."""
+    if bias is None:
+        return scales
+    least = np.abs(bias) / (x_scale * MOST_BIAS)
+    return np.maximum(scales, least + SMALLEST_SCALE).astype(np.float32)
+
+
+def bias_of(node: Node) -> np.ndarray | None:
+    """float64 [channels], or None."""
+    bias = node.optional_input(2)
+    return None if bias is None or bias.data is None else bias.data.astype(np.float64).reshape(-1)
+
+
+def apply(graph: Graph, decision: Decision) -> Graph:
+    """The finished integer graph; ``graph`` stays as it is."""
+    twin, made = graph.copied()
+    twin.contract = decision.contract
+    placement = decision.placement
+    for node, copy in zip(graph.nodes, twin.nodes, strict=True):
+        if node in placement.integer_nodes:
+            if node.op in WEIGHTED:
+                _set_weights(twin, node, copy, decision)
+            elif not is_function(node):
+                _set_constants(twin, copy, placement.integer_nodes[node])
+        elif node.op == "gather" and node.output in placement.group_of:
+            _set_table(twin, copy, decision.quant_of(node.output))
+    for value in list(graph.values()):
+        group = placement.group_of.get(value)
+        if group is not None and not _follows(value, placement, group):
+            _quantize(twin, made[value], decision.quants[id(group)], group.dtype)
+    return finish(twin)
+
+
+def _set_weights(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
+    x_scale = float(decision.quant_of(node.input(0)).scale[0])
+    bias = decision.biases.get(node, bias_of(node))
+    weights = decision.weights.get(node)
+    if weights is None:
+        weights = nearest_weights(node, x_scale, bias)
+    scales = weights.scales.astype(np.float64)
+    real = weights.integers * along(scales, weights.axis, weights.integers.ndim)
+    source = copy.input(1)
+    value = graph.constant(source.name, real.astype(np.float32))
+    value.decoded_from = Quant(weights.scales, np.zeros(weights.scales.size, np.int64), weights.axis)
+    copy.set_input(1, value)
+    if bias is None:
+        return
+    unit = x_scale * scales
+    old = copy.optional_input(2)
+    name = f"{copy.outputs[0].name}_bias" if old is None else old.name
+    made = graph.constant(name, (np.rint(bias / unit) * unit).astype(np.float32))
+    made.decoded_from = Quant(unit.astype(np.float32), np.zeros(unit.size, np.int64), 0)
+    copy.set_input(2, made)
+
+
+def _set_constants(graph: Graph, copy: Node, dtype: DType) -> None:
+    """Constant operands get a scale for the whole tensor."""
+    for index, value in enumerate(copy.inputs):
+        if value is None or value.data is None or value.dtype is not DType.f32:
+            continue
+        quant = activation_quant(float(value.data.min()), float(value.data.max()), dtype)
+        fresh = graph.constant(value.name, value.data)
+        fresh.decoded_from = quant
+        copy.set_input(index, fresh)
+
+
+def _set_table(graph: Graph, copy: Node, quant: Quant) -> None:
+    """A table of rows is stored in the quantization that its rows have later."""
+    table = copy.input(0)
+    if table.data is not None and table.dtype is DType.f32:
+        fresh = graph.constant(table.name, table.data)
+        fresh.decoded_from = quant
+        copy.set_input(0, fresh)
+
+
+def _follows(value: Value, placement: Placement, group: Group) -> bool:
+    """Whether a value has its integers from the op in front of it, which only moves or picks those of its input."""
+    node = value.producer
+    if node is None:
+        return False
+    moves = node not in placement.integer_nodes or node.op in KEEP_ORDER
+    sources = [source for source in node.inputs if source is not None and source.data is None]
+    sources = [source for source in sources if source.dtype is DType.f32]
+    return moves and bool(sources) and all(placement.group_of.get(source) is group for source in sources)
+
+
+def _quantize(graph: Graph, value: Value, quant: Quant, dtype: DType) -> None:
+    """Puts quantize and dequantize behind a value, in front of all that read it."""
+    uses = list(value.uses)
+    position = 0 if value.producer is None else graph.nodes.index(value.producer) + 1
+    before = graph.nodes[position] if position < len(graph.nodes) else None
+    stem = value.name
+    quantize = graph.add(
+        "quantize",
+        [value],
+        {"to": dtype.value},
+        name=f"{stem}_quantize",
+        output_names=[f"{stem}_integers"],
+        before=before,
+        quant=quant,
+    )
+    real = graph.add(
+        "dequantize", [quantize.output], name=f"{stem}_dequantize", output_names=[f"{stem}_real"], before=before
+    ).output
+    quantize.output.origins = real.origins = value.origins
+    for node, index in uses:
+        node.set_input(index, real)
+    for index, output in enumerate(graph.outputs):
+        if output is value and value.producer is not None:
+            graph.outputs[index] = real
+            value.name, real.name = real.name, value.name
+    for state in graph.states:
+        if state.output is value and value.producer is not None:
+            state.output = real

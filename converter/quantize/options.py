@@ -1,0 +1,78 @@
+"""What a user may choose about quantization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import InputError
+from .images import ImageOptions
+from .observers import OBSERVERS, PERCENTILE
+
+SCHEMES = ("int8", "16x8", "float16", "weights-int8", "weights-int4", "dynamic")
+"""Names for ``--quantize``."""
+
+CALIBRATED = ("int8", "16x8")
+"""Schemes that need calibration data."""
+
+ROUNDINGS = ("auto", "nearest", "adaptive")
+
+
+@dataclass
+class QuantizeOptions:
+    """The defaults let every choice be made by measuring the outputs on calibration data."""
+
+    scheme: str = "int8"
+    calibrate: Any = None
+    """A path, ``module:function``, a function or samples; see ``calibration_data``."""
+    samples: int | None = None
+    """No more samples than this are read."""
+    images: ImageOptions = field(default_factory=ImageOptions)
+    observer: str = "auto"
+    """``auto``: the observer that keeps most of the outputs; or one of ``OBSERVERS``."""
+    percentile: float = PERCENTILE
+    rounding: str = "auto"
+    """Of weights: ``nearest``, ``adaptive`` (by layer reconstruction), or the better one."""
+    bias_correction: bool = True
+    equalize: bool | None = None
+    """Cross-layer equalization; None: where it helps."""
+    smooth: float | None = None
+    """Exponent of SmoothQuant scaling, 0 to switch it off; None: the best of a few."""
+    float_layers: tuple[str, ...] = ()
+    """Patterns (as of file names) of layers that stay in floating point."""
+    wide_layers: tuple[str, ...] = ()
+    """Patterns of layers whose activations get 16 bits."""
+    require_int8: bool = False
+    """Fail where a layer stays in floating point."""
+    group: int = 32
+    """Inputs that share a scale in ``weights-int4``."""
+    search_samples: int = 8
+    """Feeds on which candidates are compared."""
+    contract: str = "single"
+    max_flash: int | None = None
+    """Bytes of constants that the model may have: mixed precision keeps within them."""
+    max_drop: float | None = None
+    """Share of the signal that the outputs may lose, from 0 to 1: mixed precision keeps within it."""
+
+    def check(self) -> None:
+        """Raises InputError for a choice that does not exist."""
+        _one_of("scheme", self.scheme, SCHEMES)
+        _one_of("observer", self.observer, ("auto", *OBSERVERS))
+        _one_of("rounding", self.rounding, ROUNDINGS)
+        _one_of("contract", self.contract, ("single", "float-even"))
+        if not 50.0 < self.percentile <= 100.0:
+            raise InputError(f"a percentile of {self.percentile}: more than 50 and at most 100 is possible")
+        if self.smooth is not None and not 0.0 <= self.smooth <= 1.0:
+            raise InputError(f"a smoothing exponent of {self.smooth}: 0 to 1 is possible")
+        if (self.samples is not None and self.samples < 1) or self.search_samples < 1:
+            raise InputError("at least one sample is needed")
+        if self.scheme in CALIBRATED and self.calibrate is None:
+            raise InputError(
+                f"quantization '{self.scheme}' needs calibration data",
+                hint="--calibrate data.npz with some dozens of typical inputs; or --quantize dynamic, weights-int8",
+            )
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(f"there is no {name} '{value}'", hint=f"one of {', '.join(known)}")

@@ -1,0 +1,55 @@
+"""What quantization did, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass
+class LayerReport:
+    """One layer of the model."""
+
+    name: str
+    op: str
+    numbers: str
+    """``int8``, ``16x8``, ``float32``, …"""
+    reason: str = ""
+    """Why it is in floating point; empty for integers."""
+    scale: float | None = None
+    zero_point: int | None = None
+    low: float | None = None
+    """The range that its result can hold."""
+    high: float | None = None
+    seen_low: float | None = None
+    """The range that calibration saw."""
+    seen_high: float | None = None
+
+
+@dataclass
+class QuantReport:
+    """The outcome of a quantization."""
+
+    scheme: str
+    contract: str
+    samples: int = 0
+    """Feeds of calibration data."""
+    choices: dict[str, Any] = field(default_factory=dict)
+    """What was chosen, by option."""
+    sqnr: float | None = None
+    """Decibels at the outputs, against the model in floating point, on the feeds of the search."""
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    """What was tried, in order, with its figure."""
+    layers: list[LayerReport] = field(default_factory=list)
+    float_bytes: int = 0
+    constant_bytes: int = 0
+    """Bytes of constants before and after."""
+
+    @property
+    def floats(self) -> list[LayerReport]:
+        """The layers that compute in floating point."""
+        return [layer for layer in self.layers if layer.numbers == "float32"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)

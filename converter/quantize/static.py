@@ -1,0 +1,250 @@
+"""Full integer quantization, int8 or 16x8: candidates are tried and the one that keeps most of the outputs is taken."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from ...dtypes import DType
+from ...errors import MicrolithError, Unsupported, UnsupportedError
+from ...ir import Graph, Node, Quant, Value
+from ..passes.unsigned_bytes import is_mover
+from .calibration_data import CalibrationSet, Feed, open_calibration
+from .insert import Decision, apply, bias_of, nearest_weights
+from .moments import can_measure, measure
+from .observers import OBSERVERS, TensorStats, percentile
+from .options import QuantizeOptions
+from .placement import WEIGHTED, Placement, place
+from .ranges import activation_quant
+from .reconstruct import mean_error, reconstruct
+from .report import LayerReport, QuantReport
+from .simulate import Rounded, rounded_values
+from .statistics import Progress, collect, record, require_finite_weights, sqnr
+
+QUANTIZATION_OPS = ("quantize", "dequantize", "requantize")
+
+
+@dataclass
+class Candidate:
+    """A decision, the graph that it gives, and its figure."""
+
+    label: dict[str, object]
+    decision: Decision
+    graph: Graph
+    figure: float
+
+
+@dataclass
+class Search:
+    """What candidates are made from and measured with."""
+
+    base: Graph
+    options: QuantizeOptions
+    placement: Placement
+    stats: dict[Value, TensorStats]
+    feeds: list[Feed]
+    wanted: list[dict[str, np.ndarray]]
+    tried: list[dict[str, object]] = field(default_factory=list)
+
+    def measure(self, decision: Decision, **label: object) -> Candidate:
+        """Builds and runs a candidate."""
+        graph = apply(self.base, decision)
+        figure = sqnr(self.wanted, record(graph, self.feeds))
+        self.tried.append({**label, "sqnr": round(figure, 3)})
+        return Candidate(label, decision, graph, figure)
+
+
+def quantize_static(
+    graph: Graph, options: QuantizeOptions, progress: Progress | None = None
+) -> tuple[Graph, QuantReport]:
+    """See ``quantize``."""
+    require_finite_weights(graph)
+    _require_floats(graph)
+    data = open_calibration(options.calibrate, graph, options.images, options.samples)
+    placement = place(
+        graph,
+        layers_named(graph, options.float_layers, "float_layers"),
+        layers_named(graph, options.wide_layers, "wide_layers"),
+        DType.s16 if options.scheme == "16x8" else DType.s8,
+        keep_tail=not options.require_int8,
+    )
+    values = [value for value in graph.values() if value in placement.group_of]
+    stats, count = collect(graph, values, data, progress)
+    feeds = list(islice(iter(data), options.search_samples))
+    search = Search(graph, options, placement, stats, feeds, record(graph, feeds))
+    best = choose_weights(search, choose_ranges(search), data)
+    report = _report(search, best, count)
+    if options.require_int8:
+        _require_integers(report)
+    return best.graph, report
+
+
+def choose_ranges(search: Search) -> Candidate:
+    """The best observer for the whole graph."""
+    options = search.options
+    names = list(OBSERVERS) if options.observer == "auto" else [options.observer]
+    if search.options.scheme == "16x8" and options.observer == "auto":
+        names = ["min-max"]  # 65,536 steps need no clipping
+    candidates = []
+    for name in names:
+        decision = Decision(search.placement, quants_of(search, name), contract=options.contract)
+        candidates.append(search.measure(decision, observer=name))
+    return max(candidates, key=lambda candidate: candidate.figure)
+
+
+def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Candidate:
+    """Bias correction and adaptive rounding, if they keep more of the outputs."""
+    options = search.options
+    if options.rounding == "nearest" and not options.bias_correction:
+        return best
+    decision = best.decision
+    nodes = [node for node in decision.placement.integer_nodes if node.op in WEIGHTED and can_measure(node)]
+    rounded = Rounded(search.base, data, rounded_values(search.placement, decision.quants))
+    corrected = replace(decision, weights=dict(decision.weights), biases=dict(decision.biases))
+    adapted = replace(decision, weights=dict(decision.weights), biases=dict(decision.biases))
+    for part in measure(nodes, rounded):
+        for node, moments in part.items():
+            bias = bias_of(node)
+            start = nearest_weights(node, float(decision.quant_of(node.input(0)).scale[0]), bias)
+            bias = np.zeros(start.scales.size) if bias is None else bias
+            if options.bias_correction:
+                corrected.biases[node] = bias + mean_error(node, start, moments)
+            corrected.weights[node] = start
+            if options.rounding != "nearest":
+                adapted.weights[node], shift = reconstruct(node, start, moments)
+                adapted.biases[node] = bias + shift
+    found = [best] if options.rounding != "adaptive" else []
+    if options.bias_correction and options.rounding != "adaptive":
+        found.append(search.measure(corrected, **{**best.label, "rounding": "nearest", "bias": "corrected"}))
+    if options.rounding != "nearest":
+        found.append(search.measure(adapted, **{**best.label, "rounding": "adaptive"}))
+    return max(found, key=lambda candidate: candidate.figure)
+
+
+def quants_of(search: Search, observer: str) -> dict[int, Quant]:
+    """Scale and zero point of each group: its range holds those of all that decide about it."""
+    result = {}
+    for group in search.placement.groups:
+        if group.fixed is not None:
+            result[id(group)] = Quant.per_tensor(*group.fixed)
+            continue
+        levels = 65536 if group.dtype is DType.s16 else 256
+        ranges = [_range(search, search.stats[value], observer, levels) for value in group.members]
+        tables = [
+            value.producer.input(0).data if value.producer else None for value in group.members if _is_lookup(value)
+        ]
+        ranges += [(float(table.min()), float(table.max())) for table in tables if table is not None]
+        low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+        result[id(group)] = activation_quant(low, high, group.dtype)
+    return result
+
+
+def _is_lookup(value: Value) -> bool:
+    """Whether a value is rows of a constant table, all of which must be in its range."""
+    node = value.producer
+    return node is not None and node.op == "gather" and node.input(0).data is not None
+
+
+def _range(search: Search, stats: TensorStats, observer: str, levels: int) -> tuple[float, float]:
+    if observer == "percentile":
+        return percentile(stats, levels, search.options.percentile)
+    return OBSERVERS[observer](stats, levels)
+
+
+def _require_floats(graph: Graph) -> None:
+    for node in graph.nodes:
+        if node.op in QUANTIZATION_OPS or any(value.quant is not None for value in node.outputs):
+            raise MicrolithError(
+                "the model is quantized already", hint="it stays as it is without --quantize; or take the float model"
+            )
+
+
+def layers_named(graph: Graph, patterns: tuple[str, ...], option: str) -> frozenset[str]:
+    """Names of the nodes that patterns name, by their own name, that of a result, or their operator."""
+    names = set()
+    for pattern in patterns:
+        found = {
+            node.name
+            for node in graph.nodes
+            if any(
+                fnmatch.fnmatchcase(text, pattern)
+                for text in (node.name, node.source, *(value.name for value in node.outputs))
+            )
+        }
+        if not found:
+            raise MicrolithError(f"{option}: no layer is named '{pattern}'", hint="microlith inspect lists the layers")
+        names |= found
+    return frozenset(names)
+
+
+def float_layers(graph: Graph) -> list[Node]:
+    """The nodes of a finished graph that compute on real numbers or join such; what only moves those of another node,
+    and changes between them and integers, do not count."""
+    return [
+        node
+        for node in graph.nodes
+        if node.op not in QUANTIZATION_OPS
+        and any(value.dtype.is_float for value in node.outputs)
+        and (node.op == "concat" or not is_mover(node))
+    ]
+
+
+def _report(search: Search, best: Candidate, count: int) -> QuantReport:
+    options, placement = search.options, search.placement
+    report = QuantReport(options.scheme, options.contract, count)
+    report.choices, report.candidates = dict(best.label), search.tried
+    report.sqnr = best.figure
+    report.float_bytes = sum(value.type.nbytes for value in search.base.constants())
+    report.constant_bytes = sum(value.type.nbytes for value in best.graph.constants())
+    reasons = {node.name: reason for node, reason in placement.reasons.items()}
+    seen = {value.name: stats for value, stats in search.stats.items()}
+    stay = set(float_layers(best.graph))
+    for node in best.graph.nodes:
+        output = node.outputs[0]
+        if node in stay:
+            reason = reasons.get(
+                node.name,
+                "moves what is floating point"
+                if node.op in ("concat", "transpose", "slice")
+                else f"no form of {node.op} on integers fits here",
+            )
+            report.layers.append(LayerReport(node.name, node.op, "float32", reason))
+            continue
+        layer = LayerReport(node.name, node.op, _numbers(node))
+        quant = output.quant
+        if quant is not None and quant.is_per_tensor and output.dtype.is_integer:
+            scale, zero = float(quant.scale[0]), int(quant.zero_point[0])
+            info = np.iinfo(output.dtype.numpy)
+            layer = replace(
+                layer, scale=scale, zero_point=zero, low=scale * (info.min - zero), high=scale * (info.max - zero)
+            )
+            stats = seen.get(output.name)
+            if stats is not None:
+                layer.seen_low, layer.seen_high = stats.low, stats.high
+        report.layers.append(layer)
+    return report
+
+
+def _reason(node: Node) -> str:
+    if is_mover(node):
+        return "it moves what is floating point"
+    return f"no form of {node.op} on integers fits here"
+
+
+def _numbers(node: Node) -> str:
+    types = {value.dtype for value in (*node.inputs[:1], *node.outputs) if value is not None}
+    if DType.s16 in types:
+        return "16x8" if node.op in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose") else "int16"
+    return "int8" if DType.s8 in types else "integers"
+
+
+def _require_integers(report: QuantReport) -> None:
+    items = [Unsupported(layer.name, layer.op, layer.reason) for layer in report.floats]
+    if items:
+        raise UnsupportedError(items, where="--require-int8")
+
+
+__all__ = ["CalibrationSet", "choose_ranges", "quantize_static"]

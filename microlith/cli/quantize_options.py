@@ -1,0 +1,154 @@
+"""The options of ``microlith convert`` that quantize a model, and what is printed about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from microlith.errors import InputError
+
+from .console import bytes_text, console, plural
+
+if TYPE_CHECKING:
+    from microlith.converter.quantize import QuantizeOptions, QuantReport
+
+PANEL = "Quantization"
+
+
+def _option(*names: str, help: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=PANEL)
+
+
+Quantize = Annotated[
+    str | None,
+    _option("--quantize", "-q", metavar="SCHEME", help="int8, 16x8, float16, weights-int8, weights-int4 or dynamic."),
+]
+Config = Annotated[Path | None, _option("--quantize-config", help="A TOML file with these options.")]
+Calibrate = Annotated[
+    str | None,
+    _option(
+        "--calibrate", metavar="DATA", help="Sample inputs: .npz, a folder of .npy, .bin or images, module:function."
+    ),
+]
+Samples = Annotated[int | None, _option("--samples", help="Read no more calibration samples than this.")]
+Observer = Annotated[
+    str | None, _option("--observer", help="auto, min-max, moving-average, percentile, entropy or mse.")
+]
+Percentile = Annotated[float | None, _option("--percentile", help="Per cent that the percentile observer keeps.")]
+Rounding = Annotated[str | None, _option("--rounding", help="Of weights: auto, nearest or adaptive.")]
+BiasCorrection = Annotated[
+    bool | None, _option("--bias-correction/--no-bias-correction", help="Take the mean error of weights off the bias.")
+]
+Equalize = Annotated[
+    bool | None, _option("--equalize/--no-equalize", help="Cross-layer equalization. Default: if it helps.")
+]
+Smooth = Annotated[float | None, _option("--smooth", help="SmoothQuant exponent, 0 to 1; 0: off. Default: the best.")]
+FloatLayers = Annotated[
+    list[str] | None,
+    _option("--float-layer", metavar="PATTERN", help="Leave such layers in floating point. Repeatable."),
+]
+WideLayers = Annotated[
+    list[str] | None,
+    _option("--wide-layer", metavar="PATTERN", help="Give such layers 16-bit activations. Repeatable."),
+]
+RequireInt8 = Annotated[bool, _option("--require-int8", help="Fail if a layer stays in floating point.")]
+Group = Annotated[int | None, _option("--group", help="Weights that share a scale in weights-int4.")]
+MaxFlash = Annotated[str | None, _option("--max-flash", metavar="SIZE", help="Choose bits per layer within this size.")]
+MaxDrop = Annotated[
+    str | None, _option("--max-drop", metavar="SHARE", help="Choose bits per layer so that outputs lose no more.")
+]
+Mean = Annotated[str | None, _option("--mean", help="Of pictures, in their own units: 127.5 or 123.7,116.3,103.5.")]
+Std = Annotated[str | None, _option("--std", help="Divisor of pictures: 127.5 or 58.4,57.1,57.4.")]
+PixelScale = Annotated[
+    float | None, _option("--pixel-scale", help="Factor of pixels before mean and std, as 0.00392157.")
+]
+Resize = Annotated[str | None, _option("--resize", metavar="H,W", help="Size that pictures get first.")]
+Crop = Annotated[str | None, _option("--crop", metavar="H,W", help="Size that is cut out of their middle.")]
+Layout = Annotated[str | None, _option("--layout", help="nchw or nhwc. Default: as the input's shape says.")]
+Bgr = Annotated[bool | None, _option("--bgr/--rgb", help="Order of colours.")]
+Report = Annotated[Path | None, _option("--report", help="Write what was done to this file, as JSON.")]
+
+
+def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions | None:
+    """The options of flags and file; a flag counts more. None when nothing is to be quantized."""
+    from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
+    from microlith.converter.quantize.images import LAYOUTS
+
+    given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
+    images: dict[str, Any] = {}
+    for name in ("mean", "std", "scale", "resize", "crop", "layout", "bgr"):
+        if name in given:
+            images[name] = given.pop(name)
+    if config is None and "scheme" not in given:
+        wrong = [name for name, value in {**given, **images}.items() if value is not False]
+        if wrong:
+            raise InputError(
+                f"--{wrong[0].replace('_', '-')} is for quantization", hint="add --quantize int8, or --quantize-config"
+            )
+        return None
+    for name in ("mean", "std"):
+        if name in images:
+            images[name] = _numbers(f"--{name}", images[name])
+    for name in ("resize", "crop"):
+        if name in images:
+            images[name] = _size(f"--{name}", images[name])
+    if images.get("layout", "nchw") not in LAYOUTS:
+        raise InputError(f"--layout {images['layout']}: one of {', '.join(LAYOUTS)}")
+    if "max_flash" in given:
+        given["max_flash"] = parse_bytes(given["max_flash"])
+    if "max_drop" in given:
+        given["max_drop"] = parse_share(given["max_drop"])
+    for name in ("float_layers", "wide_layers"):
+        if name in given:
+            given[name] = tuple(given[name])
+    if given.get("require_int8") is False:
+        del given["require_int8"]
+    values: dict[str, Any] = {} if config is None else load_config(config)
+    pictures: dict[str, Any] = {**values.pop("images", {}), **images}
+    return make_options({**values, **given, "images": pictures})
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(item) for item in text.split(","))
+    except ValueError:
+        raise InputError(f"{option} {text}: expected numbers with commas between them") from None
+
+
+def _size(option: str, text: str) -> tuple[int, int]:
+    parts = text.replace("x", ",").split(",")
+    try:
+        sizes = [int(part) for part in parts]
+    except ValueError:
+        sizes = []
+    if len(sizes) not in (1, 2) or any(size < 1 for size in sizes):
+        raise InputError(f"{option} {text}: expected HEIGHT,WIDTH")
+    return sizes[0], sizes[-1]
+
+
+def print_report(report: QuantReport, explain: bool) -> None:
+    """Choices, figures and the layers in floating point; with ``explain`` all that was tried."""
+    if explain and report.candidates:
+        table = Table("tried", "SQNR", title="Quantization")
+        for item in report.candidates:
+            label = ", ".join(f"{key} {value}" for key, value in item.items() if key != "sqnr")
+            table.add_row(label, f"{item['sqnr']:.2f} dB")
+        console.print(table)
+    chosen = ", ".join(f"{name} {value}" for name, value in report.choices.items())
+    figures = [f"{report.scheme}, contract {report.contract}"]
+    if report.samples:
+        figures.append(f"{plural(report.samples, 'sample')}")
+    if chosen:
+        figures.append(chosen)
+    if report.sqnr is not None:
+        figures.append(f"outputs at {report.sqnr:.1f} dB SQNR")
+    figures.append(f"constants {bytes_text(report.float_bytes)} -> {bytes_text(report.constant_bytes)}")
+    console.print("[bold]quantized[/bold]: " + "; ".join(figures), highlight=False)
+    if report.floats:
+        table = Table("layer", "op", "why", title=f"{plural(len(report.floats), 'layer')} in floating point")
+        for layer in report.floats:
+            table.add_row(layer.name, layer.op, layer.reason)
+        console.print(table)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/clamp.h"
+#include "common/share.h"
+#include "common/window.h"
+#include "quant/decode_weights.h"
+#include "quant/quant.h"
+
+NNACL_DECLARE(nnacl_conv2d_compressed_f32_c);
+
+/* The sum of products at one place; `image` is a batch entry from its first channel of the group on. */
+static float sum_at(const nnacl_conv2d_compressed_params *p, const float *image, const float *decoded,
+                    const nnacl_window *tall, const nnacl_window *wide) {
+    const int32_t depth = p->in_c / p->groups;
+    float sum = 0.0f;
+    for (int32_t ky = tall->begin; ky < tall->end; ky++) {
+        const int32_t iy = tall->origin + ky * p->dilation_h;
+        for (int32_t kx = wide->begin; kx < wide->end; kx++) {
+            const int32_t ix = wide->origin + kx * p->dilation_w;
+            const float *a = image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c;
+            const float *w = decoded + (ptrdiff_t)(ky * p->kernel_w + kx) * depth;
+            for (int32_t i = 0; i < depth; i++) {
+                sum += a[i] * w[i];
+            }
+        }
+    }
+    return sum;
+}
+
+/* Channel by channel, so that each row of weights is decoded once. */
+void nnacl_conv2d_compressed_f32_c(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                   void *const out[]) {
+    const nnacl_conv2d_compressed_params *p = params;
+    const float *x = in[0], *bias = p->has_bias ? in[2] : NULL;
+    const int32_t depth = p->in_c / p->groups;
+    const nnacl_compressed weights = {in[1], p->bits == 16 ? NULL : in[3], p->bits, p->kernel_h * p->kernel_w * depth,
+                                      p->group};
+    const ptrdiff_t image_size = (ptrdiff_t)p->in_h * p->in_w * p->in_c;
+    float *decoded = ctx->workspace, *y = out[0];
+
+    const nnacl_range channels = nnacl_share(ctx, p->out_c);
+    for (int32_t oc = channels.begin; oc < channels.end; oc++) {
+        const float *first = x + oc / (p->out_c / p->groups) * depth;
+        const float offset = bias ? bias[oc] : 0.0f;
+        nnacl_decode_weights(&weights, oc, decoded);
+        for (int32_t row = 0; row < p->batch * p->out_h; row++) {
+            const float *image = first + row / p->out_h * image_size;
+            const nnacl_window tall =
+                nnacl_window_at(row % p->out_h, p->stride_h, p->pad_top, p->dilation_h, p->kernel_h, p->in_h);
+            for (int32_t column = 0; column < p->out_w; column++) {
+                const nnacl_window wide =
+                    nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w);
+                const float value = sum_at(p, image, decoded, &tall, &wide) + offset;
+                y[((ptrdiff_t)row * p->out_w + column) * p->out_c + oc] =
+                    nnacl_clamp_f32(value, p->clamp_min, p->clamp_max);
+            }
+        }
+    }
+}

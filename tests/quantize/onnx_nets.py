@@ -1,0 +1,57 @@
+"""Small float models for the tests of quantization, made with ONNX's helpers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: dict[str, Sequence[int | str]],
+    outputs: dict[str, Sequence[int | str]],
+    weights: dict[str, np.ndarray],
+) -> onnx.ModelProto:
+    """A model of float32 inputs and outputs."""
+    graph = helper.make_graph(
+        list(nodes),
+        "net",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def dense(rng: np.random.Generator, inputs: int = 16, units: int = 8, batch: int | str = 1) -> onnx.ModelProto:
+    """x [batch, inputs] -> y [batch, units]: Gemm with a bias, then Relu."""
+    weights = {
+        "w": rng.standard_normal((units, inputs)).astype(np.float32),
+        "b": rng.standard_normal(units).astype(np.float32),
+    }
+    nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["h"], transB=1), helper.make_node("Relu", ["h"], ["y"])]
+    return model(nodes, {"x": (batch, inputs)}, {"y": (batch, units)}, weights)
+
+
+def small_cnn(rng: np.random.Generator, channels: int = 8) -> onnx.ModelProto:
+    """image [1, 3, 12, 12] -> scores [1, 5]: convolution, depthwise convolution, residual sum, pool, dense, softmax."""
+
+    def normal(*shape: int) -> np.ndarray:
+        return (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+
+    c = channels
+    weights = {"w1": normal(c, 3, 3, 3), "b1": normal(c, 1).reshape(c), "w2": normal(c, 1, 3, 3), "w3": normal(5, c)}
+    nodes = [
+        helper.make_node("Conv", ["image", "w1", "b1"], ["a"], pads=[1] * 4, strides=[2, 2], name="first"),
+        helper.make_node("HardSwish", ["a"], ["b"], name="swish"),
+        helper.make_node("Conv", ["b", "w2"], ["c"], pads=[1] * 4, group=c, name="depthwise"),
+        helper.make_node("Add", ["b", "c"], ["d"], name="sum"),
+        helper.make_node("GlobalAveragePool", ["d"], ["e"], name="pool"),
+        helper.make_node("Flatten", ["e"], ["f"]),
+        helper.make_node("Gemm", ["f", "w3"], ["g"], transB=1, name="last"),
+        helper.make_node("Softmax", ["g"], ["scores"], name="softmax"),
+    ]
+    return model(nodes, {"image": (1, 3, 12, 12)}, {"scores": (1, 5)}, weights)

@@ -1,0 +1,185 @@
+"""Calibration data: every source gives the same feeds, and what does not fit is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from microlith.converter.quantize.calibration_data import CalibrationError, open_calibration
+from microlith.converter.quantize.images import ImageOptions, read_image
+from microlith.dtypes import DType
+from microlith.errors import InputError
+from microlith.ir import Graph, TensorType, Value
+
+X = np.arange(5 * 2 * 3, dtype=np.float32).reshape(5, 2, 3)
+
+
+def graph_of(**shapes: tuple[int | str, ...]) -> Graph:
+    graph = Graph()
+    graph.inputs = [Value(name, TensorType(DType.f32, shape)) for name, shape in shapes.items()]
+    return graph
+
+
+ONE = graph_of(x=(1, 2, 3))
+
+
+def feeds(source: object, graph: Graph = ONE, **options: object) -> list[np.ndarray]:
+    return [feed["x"] for feed in open_calibration(source, graph, **options)]  # type: ignore[arg-type]
+
+
+def assert_all(found: list[np.ndarray]) -> None:
+    assert [array.shape for array in found] == [(1, 2, 3)] * 5
+    np.testing.assert_array_equal(np.concatenate(found), X)
+
+
+def write_npy_folder(path: Path) -> Path:
+    path.mkdir()
+    for number, sample in enumerate(X):
+        np.save(path / f"{number}.npy", sample if number % 2 else sample[None])
+    return path
+
+
+def write_raw_folder(path: Path) -> Path:
+    path.mkdir()
+    X[:2].tofile(path / "0.bin")
+    X[2:].tofile(path / "1.raw")
+    return path
+
+
+def write_npz(path: Path) -> Path:
+    file = path.with_suffix(".npz")
+    np.savez_compressed(file, x=X)
+    return file
+
+
+@pytest.mark.parametrize("write", [write_npy_folder, write_raw_folder, write_npz])
+def test_files(tmp_path: Path, write: Callable[[Path], Path]) -> None:
+    source = write(tmp_path / "data")
+    data = open_calibration(source, ONE)
+    assert_all([feed["x"] for feed in data])
+    assert_all([feed["x"] for feed in data])  # a set can be read again
+    assert len(feeds(source, limit=3)) == 3
+
+
+def test_npz_is_read_piece_by_piece(tmp_path: Path) -> None:
+    file = tmp_path / "many.npz"
+    np.savez(file, x=np.zeros((1000, 2, 3), np.float32))
+    sizes = [len(arrays["x"]) for _, arrays in open_calibration(file, ONE).blocks()]
+    assert max(sizes) <= 16 and sum(sizes) == 1000
+
+
+def test_fortran_order(tmp_path: Path) -> None:
+    np.savez(tmp_path / "f.npz", x=np.asfortranarray(X))
+    assert_all(feeds(tmp_path / "f.npz"))
+
+
+def test_functions_and_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_all(feeds(list(X)))
+    assert_all(feeds(lambda: ({"x": sample} for sample in X)))
+    (tmp_path / "samples_module.py").write_text(
+        "import numpy as np\n"
+        "def good():\n    yield from np.arange(30, dtype=np.float32).reshape(5, 2, 3)\n"
+        "def bad():\n    yield np.zeros((2, 3), np.float32)\n    raise OSError('disk gone')\n"
+        "def wants(argument):\n    return []\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert_all(feeds("samples_module:good"))
+    with pytest.raises(CalibrationError, match=r"samples_module:bad\[1\]: fails: OSError: disk gone"):
+        feeds("samples_module:bad")
+    with pytest.raises(CalibrationError, match="wants arguments"):
+        feeds("samples_module:wants")
+    with pytest.raises(CalibrationError, match="no function 'missing'"):
+        feeds("samples_module:missing")
+    with pytest.raises(CalibrationError, match="cannot import 'no_such_module'"):
+        feeds("no_such_module:f")
+
+
+def test_open_batches_are_filled() -> None:
+    found = feeds([np.zeros((40, 2, 3), np.float32)], graph_of(x=("batch", 2, 3)))
+    assert [len(array) for array in found] == [16, 16, 8]
+
+
+def test_several_inputs(tmp_path: Path) -> None:
+    graph = graph_of(x=(1, 3), mask=(1, 2))
+    for name, size in (("x", 3), ("mask", 2)):
+        (tmp_path / name).mkdir()
+        for number in range(3):
+            np.save(tmp_path / name / f"{number}.npy", np.full((1, size), number, np.float32))
+    found = list(open_calibration(tmp_path, graph))
+    assert [(feed["x"].shape, feed["mask"].shape, feed["mask"][0, 0]) for feed in found] == [
+        ((1, 3), (1, 2), float(number)) for number in range(3)
+    ]
+    (tmp_path / "mask" / "2.npy").unlink()
+    with pytest.raises(CalibrationError, match="holds 2 files, 'x' 3"):
+        list(open_calibration(tmp_path, graph))
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        (np.zeros((2, 4), np.float32), r"input 'x' has shape \[2,4\], the model wants \[1,2,3\]"),
+        (np.zeros((2, 3), np.uint8), "input 'x' is uint8, the model wants float32"),
+        (np.full((2, 3), np.nan, np.float32), r"holds NaN at \[0, 0, 0\]"),
+        (np.where(np.eye(2, 3) > 0, np.inf, 0).astype(np.float32), r"holds infinity at \[0, 0, 0\]"),
+    ],
+)
+def test_samples_that_do_not_fit(sample: np.ndarray, words: str) -> None:
+    with pytest.raises(CalibrationError, match=words):
+        feeds([np.ones((2, 3), np.float32), sample])
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    np.savez(tmp_path / "empty.npz", x=X[:0])
+    (tmp_path / "folder").mkdir()
+    for source in (tmp_path / "empty.npz", []):
+        with pytest.raises(CalibrationError, match="there is no calibration sample"):
+            feeds(source)
+    with pytest.raises(CalibrationError, match="the folder holds no data"):
+        feeds(tmp_path / "folder")
+    with pytest.raises(CalibrationError, match="no such file or folder"):
+        feeds(tmp_path / "nowhere")
+    (tmp_path / "text.txt").write_text("x")
+    with pytest.raises(CalibrationError, match="is no calibration data"):
+        feeds(tmp_path / "text.txt")
+
+
+def test_names(tmp_path: Path) -> None:
+    graph = graph_of(x=(1, 3), mask=(1, 2))
+    with pytest.raises(CalibrationError, match="no data for input 'mask'"):
+        list(open_calibration([{"x": np.zeros((1, 3), np.float32), "other": np.zeros(2)}], graph))
+    np.savez(tmp_path / "a.npz", x=np.zeros((2, 3), np.float32), mask=np.zeros((3, 2), np.float32))
+    with pytest.raises(CalibrationError, match="different numbers of samples: 'x' 2, 'mask' 3"):
+        list(open_calibration(tmp_path / "a.npz", graph))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04junk", b"\x93NUMPY\x01"])
+def test_damaged_files(tmp_path: Path, content: bytes) -> None:
+    for name in ("a.npz", "a.npy", "a.bin", "a.png"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError):
+            feeds(tmp_path / name, graph_of(x=(1, 3, 8, 8)))
+
+
+def test_pictures(tmp_path: Path) -> None:
+    """Against the same steps written out with NumPy."""
+    Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 8, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "p.png")
+    value = Value("x", TensorType(DType.f32, (1, 3, 4, 4)))
+    options = ImageOptions(mean=(10.0, 20.0, 30.0), std=(2.0,), resize=(6, 8), crop=(4, 4))
+    expected = (pixels[1:5, 2:6].astype(np.float64) - [10, 20, 30]) / 2
+    found = read_image(tmp_path / "p.png", value, options)
+    np.testing.assert_allclose(found[0], expected.transpose(2, 0, 1), rtol=1e-6)
+    other = Value("x", TensorType(DType.f32, (1, 4, 4, 3)))
+    swapped = read_image(tmp_path / "p.png", other, ImageOptions(**{**options.__dict__, "bgr": True}))
+    np.testing.assert_allclose(swapped[0], (pixels[1:5, 2:6, ::-1].astype(np.float64) - [10, 20, 30]) / 2, rtol=1e-6)
+    assert read_image(tmp_path / "p.png", value, ImageOptions()).shape == (1, 3, 4, 4)
+    with pytest.raises(InputError, match="larger than the picture"):
+        read_image(tmp_path / "p.png", value, ImageOptions(resize=(4, 4), crop=(6, 6)))
+    with pytest.raises(InputError, match="--std holds 0"):
+        read_image(tmp_path / "p.png", value, ImageOptions(std=(0.0,)))
+    with pytest.raises(InputError, match="takes no pictures"):
+        read_image(tmp_path / "p.png", Value("x", TensorType(DType.f32, (1, 9))), ImageOptions())

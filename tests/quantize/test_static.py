@@ -1,0 +1,186 @@
+"""Full integer quantization: the graph is one of integers, near the float model, and bad models are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import helper, numpy_helper
+
+from microlith.converter import convert
+from microlith.converter.quantize import QuantizeOptions, QuantReport
+from microlith.converter.quantize.calibration_data import CalibrationError
+from microlith.errors import InputError, MicrolithError, UnsupportedError
+from microlith.evaluate import evaluate
+from microlith.ir import Graph
+
+from . import onnx_nets
+
+
+def quantized(model: onnx.ModelProto, samples: Any, **options: Any) -> tuple[Graph, QuantReport]:
+    reports: list[QuantReport] = []
+    graph = convert(model, quantization=QuantizeOptions(calibrate=samples, **options), report=reports.append)
+    return graph, reports[0]
+
+
+def sqnr_to_onnxruntime(model: onnx.ModelProto, graph: Graph, samples: list[np.ndarray]) -> float:
+    """Decibels, over all samples."""
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    name, output = graph.inputs[0].name, graph.outputs[0].name
+    wanted = np.stack([session.run([output], {name: x})[0] for x in samples]).astype(np.float64)
+    got = np.stack([evaluate(graph, {name: x})[output] for x in samples])
+    return float(10 * np.log10(np.sum(wanted**2) / np.sum((wanted - got) ** 2)))
+
+
+def images(count: int = 24, seed: int = 3) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((1, 3, 12, 12)).astype(np.float32) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def cnn() -> onnx.ModelProto:
+    return onnx_nets.small_cnn(np.random.default_rng(0))
+
+
+def test_everything_becomes_integers(cnn: onnx.ModelProto) -> None:
+    graph, report = quantized(cnn, images(), require_int8=True)
+    assert not report.floats
+    kinds = {node.op: node.outputs[0].dtype.name for node in graph.nodes}
+    assert {"conv2d", "depthwise_conv2d", "add", "dense", "softmax", "lut"} <= set(kinds)
+    assert {name for op, name in kinds.items() if op != "dequantize"} == {"s8"}
+    assert graph.contract == "single"
+    assert sqnr_to_onnxruntime(cnn, graph, images(8, seed=5)) > 30
+
+
+@pytest.mark.parametrize("observer", ["min-max", "moving-average", "percentile", "entropy", "mse"])
+def test_each_observer(cnn: onnx.ModelProto, observer: str) -> None:
+    graph, report = quantized(cnn, images(), observer=observer, rounding="nearest")
+    assert report.choices["observer"] == observer
+    assert sqnr_to_onnxruntime(cnn, graph, images(8, seed=5)) > 15
+
+
+def test_16x8_is_finer(cnn: onnx.ModelProto) -> None:
+    narrow, _ = quantized(cnn, images())
+    wide, report = quantized(cnn, images(), scheme="16x8")
+    assert any(node.op == "conv2d" and node.input(0).dtype.name == "s16" for node in wide.nodes)
+    held_out = images(8, seed=5)
+    assert sqnr_to_onnxruntime(cnn, wide, held_out) > sqnr_to_onnxruntime(cnn, narrow, held_out) + 1
+    assert all(layer.reason for layer in report.floats)
+
+
+def test_adaptive_rounding_helps_on_other_data() -> None:
+    """Inputs that depend on each other: rounding each weight by itself wastes what they have in common."""
+    rng = np.random.default_rng(4)
+    model = onnx_nets.dense(rng, inputs=64, units=16)
+    mixing = rng.standard_normal((6, 64))
+
+    def samples(count: int) -> list[np.ndarray]:
+        return [(rng.standard_normal((1, 6)) @ mixing).astype(np.float32) for _ in range(count)]
+
+    data, held_out = samples(200), samples(50)
+    figures = {}
+    for rounding in ("nearest", "adaptive"):
+        wide = ("*",)  # so that the weights alone matter
+        graph, _ = quantized(model, data, rounding=rounding, bias_correction=False, wide_layers=wide)
+        figures[rounding] = sqnr_to_onnxruntime(model, graph, held_out)
+    assert figures["adaptive"] > figures["nearest"] + 3
+
+
+def test_layers_can_stay_in_floating_point(cnn: onnx.ModelProto) -> None:
+    _, report = quantized(cnn, images(), float_layers=("first", "last"))
+    reasons = {layer.name: layer.reason for layer in report.floats}
+    assert reasons == {"first": "asked for", "last": "asked for"}
+    with pytest.raises(UnsupportedError, match=r"2 unsupported nodes") as caught:
+        quantized(cnn, images(), float_layers=("first", "last"), require_int8=True)
+    assert {item.node for item in caught.value.items} == {"first", "last"}
+    with pytest.raises(MicrolithError, match="no layer is named 'nothing'"):
+        quantized(cnn, images(), float_layers=("nothing",))
+
+
+def test_weights_that_are_no_numbers() -> None:
+    model = onnx_nets.dense(np.random.default_rng(0))
+    bad = numpy_helper.to_array(model.graph.initializer[0]).copy()
+    bad[0, 0] = np.nan
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(bad, "w"))
+    with pytest.raises(MicrolithError, match="weights hold NaN or infinity: 'w"):
+        quantized(model, [np.zeros((1, 16), np.float32)])
+
+
+def test_a_value_that_is_never_finite() -> None:
+    nodes = [helper.make_node("Div", ["x", "zero"], ["d"]), helper.make_node("MatMul", ["d", "w"], ["y"])]
+    weights = {"zero": np.zeros(1, np.float32), "w": np.ones((4, 4), np.float32)}
+    model = onnx_nets.model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, weights)
+    with pytest.raises(CalibrationError, match="is never a finite number"):
+        quantized(model, [np.zeros((1, 4), np.float32)])
+
+
+@pytest.mark.parametrize("fill", [0.0, 7.0, 1e-35])
+def test_constant_tensors(fill: float) -> None:
+    """Data without any spread, weights of zero: results that are near the exact ones."""
+    model = onnx_nets.dense(np.random.default_rng(1))
+    samples = [np.full((1, 16), fill, np.float32)] * 3
+    graph, _ = quantized(model, samples)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (wanted,) = session.run(None, {"x": samples[0]})
+    np.testing.assert_allclose(evaluate(graph, {"x": samples[0]})["y"], wanted, atol=0.02 * np.abs(wanted).max() + 1e-6)
+
+
+def test_dead_channels_and_large_biases() -> None:
+    """A channel of zeros whose bias is large beside the scale of its input."""
+    model = onnx_nets.dense(np.random.default_rng(1))
+    weights = {item.name: numpy_helper.to_array(item).copy() for item in model.graph.initializer}
+    weights["w"][2] = 0.0
+    weights["w"][3] = 1e-30
+    weights["b"][2:4] = 3.0
+    for item in model.graph.initializer:
+        item.CopyFrom(numpy_helper.from_array(weights[item.name], item.name))
+    samples = [np.full((1, 16), value, np.float32) for value in (1e-9, -1e-9)]
+    graph, _ = quantized(model, samples)
+    np.testing.assert_allclose(evaluate(graph, {"x": samples[0]})["y"][0, 2:4], 3.0, rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scheme": "int7"}, "no scheme 'int7'"),
+        ({"observer": "guess"}, "no observer 'guess'"),
+        ({"percentile": 20.0}, "percentile of 20"),
+        ({"smooth": 2.0}, "exponent of 2"),
+        ({"samples": 0}, "at least one sample"),
+        ({"contract": "tflite-double"}, "no contract 'tflite-double'"),
+        ({"calibrate": None}, "needs calibration data"),
+    ],
+)
+def test_options_that_do_not_exist(options: dict[str, Any], words: str) -> None:
+    given = {"calibrate": [np.zeros((1, 16), np.float32)], **options}
+    with pytest.raises(InputError, match=words):
+        convert(onnx_nets.dense(np.random.default_rng(0)), quantization=QuantizeOptions(**given))
+
+
+def test_a_quantized_model_is_refused() -> None:
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"]),
+    ]
+    weights = {"s": np.float32(0.1).reshape(()), "z": np.int8(0).reshape(())}
+    model = onnx_nets.model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, weights)
+    with pytest.raises(MicrolithError, match="quantized already"):
+        quantized(model, [np.zeros((1, 4), np.float32)])
+
+
+def test_dynamic_needs_no_data(cnn: onnx.ModelProto) -> None:
+    graph, report = quantized(cnn, None, scheme="dynamic")
+    assert {node.op for node in graph.nodes} >= {"conv2d_dynamic", "dense_dynamic"}
+    assert [layer.op for layer in report.floats] == ["depthwise_conv2d"]
+    assert sqnr_to_onnxruntime(cnn, graph, images(4)) > 30
+
+
+@pytest.mark.parametrize(("scheme", "least"), [("float16", 55.0), ("weights-int8", 38.0), ("weights-int4", 14.0)])
+def test_small_weights_need_no_data(cnn: onnx.ModelProto, scheme: str, least: float) -> None:
+    graph, report = quantized(cnn, None, scheme=scheme, group=8)
+    assert not report.floats
+    assert {node.op for node in graph.nodes} >= {"conv2d_compressed", "dense_compressed"}
+    assert sqnr_to_onnxruntime(cnn, graph, images(4)) > least
