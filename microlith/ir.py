@@ -350,7 +350,7 @@ class Graph:
         for value in self.values():
             twin = made[value] = Value(value.name, value.type, data=value.data, quant=value.quant)
             twin.decoded_from, twin.origins = value.decoded_from, value.origins
-        graph = Graph(self.name, contract=self.contract, metadata=dict(self.metadata))
+        graph = Graph(self.name, contract=self.contract, metadata=dict(self.metadata), ranges=dict(self.ranges))
         for node in self.nodes:
             copy = Node(node.op, node.name, node.attrs, node.source)
             copy.subgraphs = [part.copy() for part in node.subgraphs]

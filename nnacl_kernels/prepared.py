@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from microlith.nnacl_kernels.catalogue import Kernel, Pointers, as_blob, open_library, pack, workspace
+from microlith.nnacl_kernels.catalogue import Kernel, _blob, _Pointers, c_library, pack, workspace
 
 
 class Prepared:
@@ -18,8 +18,8 @@ class Prepared:
     def __init__(self, kernel: Kernel, params: bytes, constants: Sequence[np.ndarray | None]) -> None:
         if not kernel.runnable:
             raise ValueError(f"{kernel.symbol} has no code in this build")
-        ffi, _ = open_library()
-        self._run, self._params = kernel.pointer.run, as_blob(params)
+        ffi, _ = c_library()
+        self._run, self._params = kernel.pointer.run, _blob(params)
         held = [None if array is None else np.ascontiguousarray(array) for array in constants]
         packed = [pack(kernel, params, index, held) for index in range(len(held))]
         self._constants = [
@@ -38,5 +38,5 @@ class Prepared:
             constant if constant is not None else None if array is None else np.ascontiguousarray(array)
             for constant, array in zip(self._constants, inputs, strict=True)
         ]
-        with Pointers(arrays) as c_inputs, Pointers(outputs, writable=True) as c_outputs:
+        with _Pointers(arrays) as c_inputs, _Pointers(outputs, writable=True) as c_outputs:
             self._run(self._context, self._params, c_inputs, c_outputs)

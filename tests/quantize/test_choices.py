@@ -1,0 +1,192 @@
+"""Mixed precision within budgets, equalization, compressed weights, the configuration file, the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from typer.testing import CliRunner
+
+from microlith import modelfile
+from microlith.cli import app
+from microlith.converter import import_model
+from microlith.converter.pipeline import FLOAT_PASSES, optimize
+from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
+from microlith.converter.quantize.equalize import equalized
+from microlith.converter.quantize.mixed import noise_share
+from microlith.errors import InputError, MicrolithError
+from microlith.evaluate import evaluate
+from microlith.ops.compressed import decode_rows, pack_rows
+
+from . import onnx_nets
+from .test_static import images, quantized
+
+
+@pytest.fixture(scope="module")
+def cnn() -> onnx.ModelProto:
+    return onnx_nets.small_cnn(np.random.default_rng(0), channels=32)
+
+
+def test_flash_budget(cnn: onnx.ModelProto) -> None:
+    _, plain = quantized(cnn, images(8))
+    budget = int(plain.constant_bytes * 0.85)
+    graph, report = quantized(cnn, images(8), max_flash=budget)
+    assert sum(value.type.nbytes for value in graph.constants()) <= budget
+    assert "int4" in report.choices["bits"]
+
+
+def test_more_bits_at_the_flash_of_int8(cnn: onnx.ModelProto) -> None:
+    _, plain = quantized(cnn, images(8))
+    _, mixed = quantized(cnn, images(8), max_flash=int(plain.constant_bytes * 1.2))
+    assert plain.sqnr is not None and mixed.sqnr is not None and mixed.sqnr > plain.sqnr
+
+
+def test_drop_budget(cnn: onnx.ModelProto) -> None:
+    _, plain = quantized(cnn, images(8))
+    assert plain.sqnr is not None
+    wanted = noise_share(plain.sqnr + 2.0)
+    _, report = quantized(cnn, images(8), max_drop=wanted)
+    assert report.sqnr is not None and noise_share(report.sqnr) <= wanted
+
+
+def test_budgets_that_cannot_be_kept(cnn: onnx.ModelProto) -> None:
+    with pytest.raises(MicrolithError, match="no choice of bits keeps within the budgets: the smallest has"):
+        quantized(cnn, images(8), max_flash=100)
+
+
+def test_equalization_keeps_the_meaning_and_levels_ranges() -> None:
+    """Two convolutions with a ReLU between them, one channel a thousand times larger."""
+    rng = np.random.default_rng(5)
+    model = onnx_nets.two_convolutions(rng)
+    graph = optimize(import_model(model), passes=FLOAT_PASSES)
+    feeds = [{"x": rng.standard_normal((1, 4, 6, 6)).astype(np.float32)} for _ in range(4)]
+    moved, places = equalized(graph, feeds, 0.5)
+    assert places == 1
+    for feed in feeds:
+        before, after = evaluate(graph, feed)["y"], evaluate(moved, feed)["y"]
+        np.testing.assert_allclose(after, before, rtol=1e-3, atol=1e-4 * np.abs(before).max())
+    _, plain = quantized(model, [feed["x"] for feed in feeds], equalize=False, rounding="nearest")
+    _, better = quantized(model, [feed["x"] for feed in feeds], equalize=True, rounding="nearest")
+    assert plain.sqnr is not None and better.sqnr is not None and better.sqnr > plain.sqnr + 3
+
+
+def test_packed_rows() -> None:
+    """Against a loop."""
+    integers = np.random.default_rng(0).integers(-8, 8, (3, 7))
+    packed = pack_rows(integers)
+    assert packed.shape == (3, 4)
+    for row in range(3):
+        for column in range(7):
+            byte = int(packed[row, column // 2])
+            assert (byte >> 4 if column % 2 else byte & 15) - 8 == integers[row, column]
+    scales = np.array([[0.5, 2.0]] * 3, np.float32)
+    decoded = decode_rows(packed, scales, {"bits": 4, "group": 4}, 7)
+    np.testing.assert_array_equal(decoded, integers * np.array([0.5] * 4 + [2.0] * 3, np.float32))
+
+
+def test_data_helps_4_bit_weights() -> None:
+    rng = np.random.default_rng(6)
+    model = onnx_nets.dense(rng, inputs=64, units=16)
+    mixing = rng.standard_normal((6, 64))
+
+    def samples(count: int) -> list[np.ndarray]:
+        return [(rng.standard_normal((1, 6)) @ mixing).astype(np.float32) for _ in range(count)]
+
+    from .test_static import sqnr_to_onnxruntime
+
+    data, held_out = samples(200), samples(50)
+    plain, _ = quantized(model, None, scheme="weights-int4")
+    adapted, _ = quantized(model, data, scheme="weights-int4")
+    assert sqnr_to_onnxruntime(model, adapted, held_out) > sqnr_to_onnxruntime(model, plain, held_out) + 3
+
+
+# The configuration file
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_config(tmp_path: Path) -> None:
+    file = write(
+        tmp_path / "q.toml",
+        '[quantize]\nscheme = "16x8"\nsamples = 7\nmax-drop = "0.5%"\nmax-flash = "256KB"\nfloat-layers = ["a*"]\n'
+        "[quantize.images]\nmean = [1.0, 2.0, 3.0]\nresize = 64\nbgr = true\n",
+    )
+    options = make_options(load_config(file))
+    assert (options.scheme, options.samples, options.max_drop, options.max_flash) == ("16x8", 7, 0.005, 256 << 10)
+    assert options.float_layers == ("a*",)
+    assert (options.images.mean, options.images.resize, options.images.bgr) == ((1.0, 2.0, 3.0), (64, 64), True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("scheme =", "is no TOML"),
+        ("[other]\n", "no table or key 'other'"),
+        ("[quantize]\nsheme = 1\n", "no option 'sheme'"),
+        ("[quantize]\nsamples = 'x'\n", "'samples' is 'x'; int is needed"),
+        ("[quantize]\nrequire-int8 = 1\n", "'require-int8' is 1; bool is needed"),
+        ("[quantize]\nmax-drop = '200%'\n", "a drop of 200%"),
+        ("[quantize]\nmax-flash = 'much'\n", "a size of much"),
+        ("[quantize.images]\nlayout = 'hwc'\n", "no layout 'hwc'"),
+        ("[quantize.images]\nsize = 3\n", "no option 'size' for images"),
+        ("", r"has no table \[quantize\]"),
+    ],
+)
+def test_config_mistakes(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        load_config(write(tmp_path / "q.toml", text))
+
+
+def test_sizes_and_shares() -> None:
+    assert [parse_bytes(text) for text in ("256KB", "1MiB", "100", 5)] == [256 << 10, 1 << 20, 100, 5]
+    assert [parse_share(text) for text in ("0.5%", 0.25, "1")] == [0.005, 0.25, 1.0]
+
+
+# The command line
+
+
+@pytest.fixture
+def files(tmp_path: Path, cnn: onnx.ModelProto) -> tuple[Path, Path]:
+    onnx.save(cnn, tmp_path / "m.onnx")
+    np.savez(tmp_path / "d.npz", image=np.concatenate(images(6)))
+    return tmp_path / "m.onnx", tmp_path / "d.npz"
+
+
+def run(*arguments: Any) -> Any:
+    return CliRunner().invoke(app, ["convert", *map(str, arguments)])
+
+
+def test_command(files: tuple[Path, Path], tmp_path: Path) -> None:
+    model, data = files
+    out, report = tmp_path / "m.lith", tmp_path / "r.json"
+    result = run(model, "--quantize", "int8", "--calibrate", data, "-o", out, "--report", report, "--require-int8")
+    assert result.exit_code == 0, result.output
+    assert "int8, contract single" in result.output
+    summary = json.loads(report.read_text())
+    assert summary["samples"] == 6 and summary["sqnr"] > 20 and summary["candidates"]
+    assert modelfile.load(out).contract == "single"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--quantize", "int8"], "needs calibration data"),
+        (["--observer", "mse"], "is for quantization"),
+        (["--report", "r.json"], "is for quantization"),
+        (["--quantize", "int8", "--calibrate", "nowhere"], "no such file"),
+        (["--quantize", "int8", "--calibrate", "x", "--mean", "a,b"], "expected numbers"),
+        (["--quantize", "int8", "--calibrate", "x", "--resize", "0"], "expected HEIGHT,WIDTH"),
+        (["--quantize", "int8", "--calibrate", "x", "--max-drop", "2"], "a drop of 2"),
+    ],
+)
+def test_command_mistakes(files: tuple[Path, Path], options: list[str], words: str) -> None:
+    result = run(files[0], "-o", files[0].with_suffix(".lith"), *options)
+    assert isinstance(result.exception, MicrolithError) and words in str(result.exception)
+    assert not files[0].with_suffix(".lith").exists()
