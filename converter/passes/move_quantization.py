@@ -67,7 +67,7 @@ def _sink(graph: Graph, node: Node) -> bool:
     assert first.quant is not None
     if not _has_no_clamp(node):
         return False
-    if node.op in KEEP_ORDER and first.dtype not in (DType.s8, DType.u8):
+    if node.op in KEEP_ORDER and first.dtype not in (DType.s8, DType.u8, DType.s16):
         return False
     inputs = list(node.inputs)
     for index, source in zip(data_inputs(node), sources, strict=True):

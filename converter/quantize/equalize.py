@@ -69,10 +69,12 @@ def channel_ranges(graph: Graph, values: Iterable[Value], feeds: Iterable[Feed])
     return ranges
 
 
-def equalized(graph: Graph, feeds: Iterable[Feed], alpha: float) -> tuple[Graph, int]:
-    """An equal graph with scales moved, and in how many places."""
+def equalized(
+    graph: Graph, feeds: Iterable[Feed], alpha: float, kinds: frozenset[str] = frozenset(PRODUCERS)
+) -> tuple[Graph, int]:
+    """An equal graph with scales moved behind layers of some kinds, and in how many places."""
     twin, _ = graph.copied()
-    found = pairs(twin)
+    found = [(node, users) for node, users in pairs(twin) if node.op in kinds]
     if not found:
         return twin, 0
     ranges = channel_ranges(twin, [node.output for node, _ in found], feeds)

@@ -13,20 +13,12 @@ from ...dtypes import DType
 from ...ir import Graph, Node, Quant, Value
 from ..passes.move_quantization import KEEP_ORDER
 from ..pipeline import finish
+from .compress import compress_node
 from .placement import WEIGHTED, Group, Placement, is_function, weight_axis
-from .ranges import SMALLEST_SCALE, activation_quant, along, round_weights, weight_scales
+from .ranges import SMALLEST_SCALE, Weights, activation_quant, along, round_weights, weight_scales
 
 MOST_BIAS = 2.0**30
 """A bias is at most so many units of input scale times weight scale, so that sums stay within 32 bits."""
-
-
-@dataclass
-class Weights:
-    """The integers of the weights of a node: real = integers * scales, along an axis."""
-
-    integers: np.ndarray
-    scales: np.ndarray
-    axis: int
 
 
 @dataclass
@@ -40,6 +32,8 @@ class Decision:
     """Where they are not the nearest integers."""
     biases: dict[Node, np.ndarray] = field(default_factory=dict)
     """float64 [channels], where it is not the bias of the node."""
+    compressed: dict[Node, tuple[int, int]] = field(default_factory=dict)
+    """Nodes in floating point whose weights are stored with few bits: (bits, group)."""
     contract: str = "single"
 
     def quant_of(self, value: Value) -> Quant:
@@ -73,7 +67,8 @@ def apply(graph: Graph, decision: Decision) -> Graph:
     twin, made = graph.copied()
     twin.contract = decision.contract
     placement = decision.placement
-    for node, copy in zip(graph.nodes, twin.nodes, strict=True):
+    copies = dict(zip(graph.nodes, twin.nodes, strict=True))
+    for node, copy in copies.items():
         if node in placement.integer_nodes:
             if node.op in WEIGHTED:
                 _set_weights(twin, node, copy, decision)
@@ -85,6 +80,8 @@ def apply(graph: Graph, decision: Decision) -> Graph:
         group = placement.group_of.get(value)
         if group is not None and not _follows(value, placement, group):
             _quantize(twin, made[value], decision.quants[id(group)], group.dtype)
+    for node, (bits, size) in decision.compressed.items():
+        compress_node(twin, copies[node], bits, size)
     return finish(twin)
 
 

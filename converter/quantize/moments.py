@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...ir import Node, Value
 from ...ops.conv import pad_plane, windows_of
+
+if TYPE_CHECKING:
+    from .simulate import Rounded
 from ...stepwise import Executor
-from .simulate import Rounded
 
 MOST_DEPTH = 4608
 """Layers with longer sums of products keep the nearest integers."""

@@ -46,8 +46,8 @@ class QuantizeOptions:
     """Fail where a layer stays in floating point."""
     group: int = 32
     """Inputs that share a scale in ``weights-int4``."""
-    search_samples: int = 8
-    """Feeds on which candidates are compared."""
+    search_samples: int | None = None
+    """Feeds on which candidates are compared. None: 4 to 64, fewer for larger models."""
     contract: str = "single"
     max_flash: int | None = None
     """Bytes of constants that the model may have: mixed precision keeps within them."""
@@ -64,7 +64,7 @@ class QuantizeOptions:
             raise InputError(f"a percentile of {self.percentile}: more than 50 and at most 100 is possible")
         if self.smooth is not None and not 0.0 <= self.smooth <= 1.0:
             raise InputError(f"a smoothing exponent of {self.smooth}: 0 to 1 is possible")
-        if (self.samples is not None and self.samples < 1) or self.search_samples < 1:
+        if (self.samples is not None and self.samples < 1) or (self.search_samples or 1) < 1:
             raise InputError("at least one sample is needed")
         if self.scheme in CALIBRATED and self.calibrate is None:
             raise InputError(

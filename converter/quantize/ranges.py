@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ...dtypes import DType
@@ -49,3 +51,12 @@ def round_weights(weights: np.ndarray, scales: np.ndarray, axis: int | None, bit
     top = 2.0 ** (bits - 1) - 1
     exact = weights.astype(np.float64) / along(scales.astype(np.float64), axis, weights.ndim)
     return np.clip(np.rint(exact), -top, top)
+
+
+@dataclass
+class Weights:
+    """The integers of the weights of a node: real = integers * scales, along an axis."""
+
+    integers: np.ndarray
+    scales: np.ndarray
+    axis: int

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Node
-from .insert import Weights
 from .moments import Moments, depth_of
+from .ranges import Weights
 
 SWEEPS = 3
 """Of coordinate descent."""
@@ -46,17 +46,24 @@ def reconstruct(node: Node, start: Weights, moments: Moments, bits: int = 8) -> 
     """
     data = node.input(1).data
     assert data is not None
-    real = matrix_of(node, data.astype(np.float64))
-    scales = start.scales.astype(np.float64).reshape(real.shape[0], real.shape[1])
     top = 2 ** (bits - 1) - 1
+    real = matrix_of(node, data.astype(np.float64))
+    steps = np.broadcast_to(start.scales.astype(np.float64).reshape(real.shape[0], real.shape[1], 1), real.shape)
+    found, shift = reconstructed(real, steps, moments, -top, top)
+    integers = from_matrix(node, found, start.integers.shape)
+    return Weights(integers, start.scales, start.axis), shift
+
+
+def reconstructed(
+    real: np.ndarray, steps: np.ndarray, moments: Moments, low: int, high: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Integers for weights [g, o, k], each with a step of its own, and what has to be added to the bias [g * o]."""
     found = np.empty_like(real)
     for group in range(real.shape[0]):
         hessian = _damped(moments.covariance[group], moments.rows)
-        found[group] = _solve(real[group] / scales[group][:, None], hessian, top)
-    error = real - found * scales[:, :, None]
-    shift = np.einsum("gok,gk->go", error, moments.mean).reshape(-1)
-    integers = from_matrix(node, found, start.integers.shape)
-    return Weights(integers, start.scales, start.axis), shift
+        found[group] = _solve(real[group], steps[group], hessian, low, high)
+    shift = np.einsum("gok,gk->go", real - found * steps, moments.mean).reshape(-1)
+    return found, shift
 
 
 def mean_error(node: Node, weights: Weights, moments: Moments) -> np.ndarray:
@@ -78,12 +85,16 @@ def _damped(covariance: np.ndarray, rows: int) -> np.ndarray:
     return covariance + (share * mean + 1e-12) * np.eye(size)
 
 
-def _solve(exact: np.ndarray, hessian: np.ndarray, top: int) -> np.ndarray:
-    """Integers [o, k] for weights in units of their scales."""
-    nearest = np.clip(np.rint(exact), -top, top)
-    found = _pushed(exact, hessian, top)
-    found = _descend(exact, found, hessian, top)
-    plain, better = _cost(exact - nearest, hessian), _cost(exact - found, hessian)
+def _rounded(real: np.ndarray, steps: np.ndarray, low: int, high: int) -> np.ndarray:
+    return np.clip(np.rint(real / steps), low, high)
+
+
+def _solve(real: np.ndarray, steps: np.ndarray, hessian: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Integers [o, k]."""
+    nearest = _rounded(real, steps, low, high)
+    found = _pushed(real, steps, hessian, low, high)
+    found = _descend(real, found, steps, hessian, low, high)
+    plain, better = _cost(real - nearest * steps, hessian), _cost(real - found * steps, hessian)
     return np.where((better < plain)[:, None], found, nearest)
 
 
@@ -91,23 +102,23 @@ def _cost(error: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     return np.einsum("ok,ok->o", error @ hessian, error)
 
 
-def _pushed(exact: np.ndarray, hessian: np.ndarray, top: int) -> np.ndarray:
+def _pushed(real: np.ndarray, steps: np.ndarray, hessian: np.ndarray, low: int, high: int) -> np.ndarray:
     """Rounds one column after the other, the one with the largest variance first."""
     order = np.argsort(-np.diag(hessian), kind="stable")
-    work = exact[:, order].copy()
+    work, step = real[:, order].copy(), steps[:, order]
     try:
         inverse = np.linalg.inv(hessian[np.ix_(order, order)])
         factor = np.linalg.cholesky((inverse + inverse.T) / 2).T  # upper
     except np.linalg.LinAlgError:
-        return np.clip(np.rint(exact), -top, top)
+        return _rounded(real, steps, low, high)
     found = np.empty_like(work)
     block = 64
     for start in range(0, work.shape[1], block):
         end = min(start + block, work.shape[1])
         errors = np.empty((len(work), end - start))
         for column in range(start, end):
-            found[:, column] = np.clip(np.rint(work[:, column]), -top, top)
-            error = (work[:, column] - found[:, column]) / factor[column, column]
+            found[:, column] = _rounded(work[:, column], step[:, column], low, high)
+            error = (work[:, column] - found[:, column] * step[:, column]) / factor[column, column]
             work[:, column + 1 : end] -= error[:, None] * factor[column, column + 1 : end]
             errors[:, column - start] = error
         work[:, end:] -= errors @ factor[start:end, end:]
@@ -116,21 +127,24 @@ def _pushed(exact: np.ndarray, hessian: np.ndarray, top: int) -> np.ndarray:
     return result
 
 
-def _descend(exact: np.ndarray, found: np.ndarray, hessian: np.ndarray, top: int) -> np.ndarray:
+def _descend(
+    real: np.ndarray, found: np.ndarray, steps: np.ndarray, hessian: np.ndarray, low: int, high: int
+) -> np.ndarray:
     """Changes single integers while that lowers the error."""
     found = found.copy()
-    gradient = (exact - found) @ hessian
+    gradient = (real - found * steps) @ hessian
     diagonal = np.diag(hessian)
     for _ in range(SWEEPS):
         changed = False
         for column in range(found.shape[1]):
-            step = np.rint(gradient[:, column] / diagonal[column])
-            step = np.clip(found[:, column] + step, -top, top) - found[:, column]
-            rows = np.flatnonzero(step)
+            size = steps[:, column]
+            wanted = found[:, column] + np.rint(gradient[:, column] / diagonal[column] / size)
+            change = np.clip(wanted, low, high) - found[:, column]
+            rows = np.flatnonzero(change)
             if rows.size:
                 changed = True
-                found[rows, column] += step[rows]
-                gradient[rows] -= step[rows, None] * hessian[column]
+                found[rows, column] += change[rows]
+                gradient[rows] -= (change[rows] * size[rows])[:, None] * hessian[column]
         if not changed:
             break
     return found

@@ -14,9 +14,9 @@ from ...dtypes import DType
 from ...ir import Graph, Node, Quant, Value
 from ...stepwise import Executor
 from .calibration_data import Feed
-from .insert import Decision, Weights, bias_of, nearest_weights
+from .insert import Decision, bias_of, nearest_weights
 from .placement import WEIGHTED, Placement
-from .ranges import along
+from .ranges import Weights, along
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -13,7 +14,10 @@ from ...errors import MicrolithError, Unsupported, UnsupportedError
 from ...ir import Graph, Node, Quant, Value
 from ..passes.unsigned_bytes import is_mover
 from .calibration_data import CalibrationSet, Feed, open_calibration
+from .compress import COMPRESSED
+from .equalize import equalized
 from .insert import Decision, apply, bias_of, nearest_weights
+from .mixed import within_budgets
 from .moments import can_measure, measure
 from .observers import OBSERVERS, TensorStats, percentile
 from .options import QuantizeOptions
@@ -21,7 +25,7 @@ from .placement import WEIGHTED, Placement, place
 from .ranges import activation_quant
 from .reconstruct import mean_error, reconstruct
 from .report import LayerReport, QuantReport
-from .simulate import Rounded, rounded_values
+from .simulate import Rounded, Simulator, rounded_values
 from .statistics import Progress, collect, record, require_finite_weights, sqnr
 
 QUANTIZATION_OPS = ("quantize", "dequantize", "requantize")
@@ -64,6 +68,59 @@ def quantize_static(
     require_finite_weights(graph)
     _require_floats(graph)
     data = open_calibration(options.calibrate, graph, options.images, options.samples)
+    feeds = list(islice(iter(data), options.search_samples or search_size(graph)))
+    search, count = _search(graph, options, data, feeds, progress)
+    best = choose_weights(search, choose_ranges(search), data)
+    for kinds in _movable(options):
+        moved, places = equalized(graph, data, options.smooth or EXPONENT, kinds)
+        if not places:
+            continue
+        other, _ = _search(moved, options, data, feeds, progress)
+        other.wanted, other.tried = search.wanted, search.tried
+        label = {"scales moved": places}
+        found = choose_weights(other, choose_ranges(other, [str(best.label["observer"])], label), data)
+        if found.figure > best.figure or options.equalize or options.smooth:
+            search, best, graph = other, found, moved
+    if options.max_flash is not None or options.max_drop is not None:
+        best = _mixed(search, best)
+    report = _report(search, best, count)
+    if options.require_int8:
+        _require_integers(report)
+    return best.graph, report
+
+
+EXPONENT = 0.5
+"""Of SmoothQuant, unless told otherwise."""
+
+
+def _movable(options: QuantizeOptions) -> list[frozenset[str]]:
+    """The kinds of layers that scale may be moved from: those with a ReLU or nothing, and normalizations."""
+    kinds = []
+    if options.equalize is not False:
+        kinds.append(frozenset({"conv2d", "depthwise_conv2d", "dense"}))
+    if options.smooth != 0.0:
+        kinds.append(frozenset({"layer_norm", "rms_norm"}))
+    return kinds
+
+
+MOST_PRODUCTS = 2e9
+"""Of one run over the search samples, about."""
+
+
+def search_size(graph: Graph) -> int:
+    """How many feeds candidates are compared on: 4 to 64, by the multiplications that a feed takes."""
+    products = 1.0
+    for node in graph.nodes:
+        if node.op in WEIGHTED:
+            places = [dim for dim in node.output.shape[1:-1] if isinstance(dim, int)]
+            products += float(np.prod(node.input(1).type.static_shape)) * float(np.prod(places or [1]))
+    return int(np.clip(MOST_PRODUCTS / products, 4, 64))
+
+
+def _search(
+    graph: Graph, options: QuantizeOptions, data: CalibrationSet, feeds: list[Feed], progress: Progress | None
+) -> tuple[Search, int]:
+    """Where integers go, the statistics of what they hold, and the number of all feeds."""
     placement = place(
         graph,
         layers_named(graph, options.float_layers, "float_layers"),
@@ -72,26 +129,56 @@ def quantize_static(
         keep_tail=not options.require_int8,
     )
     values = [value for value in graph.values() if value in placement.group_of]
+    if options.max_flash is not None or options.max_drop is not None:  # other placements will come
+        values = [value for value in graph.values() if value.dtype is DType.f32 and not value.is_constant]
     stats, count = collect(graph, values, data, progress)
-    feeds = list(islice(iter(data), options.search_samples))
-    search = Search(graph, options, placement, stats, feeds, record(graph, feeds))
-    best = choose_weights(search, choose_ranges(search), data)
-    report = _report(search, best, count)
-    if options.require_int8:
-        _require_integers(report)
-    return best.graph, report
+    return Search(graph, options, placement, stats, feeds, record(graph, feeds)), count
 
 
-def choose_ranges(search: Search) -> Candidate:
-    """The best observer for the whole graph."""
+def _mixed(search: Search, best: Candidate) -> Candidate:
+    """Bits for each layer within the budgets."""
     options = search.options
-    names = list(OBSERVERS) if options.observer == "auto" else [options.observer]
+    observer = str(best.label["observer"])
+    named = layers_named(search.base, options.float_layers, "float_layers")
+
+    def redecide(floats: frozenset[str], wide: frozenset[str]) -> Decision:
+        base = DType.s16 if options.scheme == "16x8" else DType.s8
+        keep = not options.require_int8
+        placement = place(search.base, floats | named, wide, base, keep)
+        decision = replace(best.decision, placement=placement, quants={})
+        decision.quants = quants_of(replace(search, placement=placement), observer)
+        return decision
+
+    def measure_one(decision: Decision) -> tuple[Graph, float]:
+        found = search.measure(decision, observer=observer, bits="mixed")
+        return found.graph, found.figure
+
+    simulator = Simulator(search.base, search.placement, search.feeds)
+    choice = within_budgets(
+        best.decision,
+        simulator,
+        redecide,
+        measure_one,
+        max_flash=options.max_flash,
+        max_drop=options.max_drop,
+        group=options.group,
+    )
+    search.placement = choice.decision.placement
+    return Candidate({**best.label, "bits": choice.label}, choice.decision, choice.graph, choice.figure)
+
+
+def choose_ranges(
+    search: Search, observers: Sequence[str] = (), label: Mapping[str, object] | None = None
+) -> Candidate:
+    """The best observer for the whole graph, of all or of some."""
+    options = search.options
+    names = list(observers or OBSERVERS) if options.observer == "auto" else [options.observer]
     if search.options.scheme == "16x8" and options.observer == "auto":
         names = ["min-max"]  # 65,536 steps need no clipping
     candidates = []
     for name in names:
         decision = Decision(search.placement, quants_of(search, name), contract=options.contract)
-        candidates.append(search.measure(decision, observer=name))
+        candidates.append(search.measure(decision, **{"observer": name, **(label or {})}))
     return max(candidates, key=lambda candidate: candidate.figure)
 
 
@@ -204,7 +291,7 @@ def _report(search: Search, best: Candidate, count: int) -> QuantReport:
     stay = set(float_layers(best.graph))
     for node in best.graph.nodes:
         output = node.outputs[0]
-        if node in stay:
+        if node in stay and node.op not in COMPRESSED.values():
             reason = reasons.get(
                 node.name,
                 "moves what is floating point"
@@ -235,6 +322,8 @@ def _reason(node: Node) -> str:
 
 
 def _numbers(node: Node) -> str:
+    if node.op in COMPRESSED.values():
+        return f"weights-int{node.attrs['bits']}"
     types = {value.dtype for value in (*node.inputs[:1], *node.outputs) if value is not None}
     if DType.s16 in types:
         return "16x8" if node.op in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose") else "int16"

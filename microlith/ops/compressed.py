@@ -90,7 +90,7 @@ def _reference_dense(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[
     assert x is not None and weights is not None
     decoded = decode_rows(weights, scales, attrs, x.shape[-1])
     acc = x.astype(np.float64) @ decoded.astype(np.float64).T
-    return [finish_float(acc.astype(np.float32), bias, attrs)]
+    return [finish_float(acc.astype(x.dtype), bias, attrs, x.dtype)]
 
 
 def _reference_conv(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
@@ -99,7 +99,7 @@ def _reference_conv(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[n
     shape = (len(weights), attrs["kernel_h"], attrs["kernel_w"], x.shape[3] // attrs["groups"])
     decoded = decode_rows(weights, scales, attrs, shape[1] * shape[2] * shape[3]).reshape(shape)
     acc = convolve(x.astype(np.float64), decoded.astype(np.float64), attrs)
-    return [finish_float(acc.astype(np.float32), bias, attrs)]
+    return [finish_float(acc.astype(x.dtype), bias, attrs, x.dtype)]
 
 
 def _draw(rng: np.random.Generator, rows: int, depth: int) -> tuple[list[np.ndarray | None], dict[str, Any]]:

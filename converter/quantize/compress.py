@@ -1,0 +1,135 @@
+"""Weights of 4, 8 or 16 bits as the compressed ops read them (``nnacl_kernels/quant/quant.h``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...ir import Graph, Node, Value
+from ...ops.compressed import pack_rows
+from .moments import Moments
+from .ranges import SMALLEST_SCALE
+from .reconstruct import reconstructed
+
+COMPRESSED = {"conv2d": "conv2d_compressed", "dense": "dense_compressed", "depthwise_conv2d": "conv2d_compressed"}
+"""The op with compressed weights for each op."""
+
+
+def compress(
+    node: Node, bits: int, group: int, moments: Moments | None = None
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Weights as compressed ops store them, the scales, f32 [channels, groups] (none with 16 bits), and what has to be
+    added to the bias, [channels] (with ``moments``).
+
+    With 4 bits the scale of each group is the one among a few with the least squared error, and its integers are the
+    nearest ones; the largest weight may have 7 or -8 steps.
+    """
+    data = node.input(1).data
+    assert data is not None
+    rows = rows_of(node, data)
+    if bits == 16:
+        return rows.astype(np.float16), None, None
+    integers, scales, shift = _integers(node, rows, bits, group, moments)
+    return (pack_rows(integers) if bits == 4 else integers.astype(np.int8)), scales.astype(np.float32), shift
+
+
+def decompressed(node: Node, group: int) -> np.ndarray:
+    """The weights of a layer as 4 bits give them, in their own shape, float64."""
+    data = node.input(1).data
+    assert data is not None
+    integers, scales, _ = _integers(node, rows_of(node, data), 4, group, None)
+    real = integers * _steps(scales, group or integers.shape[1], integers.shape[1])
+    if node.op == "depthwise_conv2d":
+        return np.ascontiguousarray(real.T).reshape(data.shape)
+    return real.reshape(data.shape)
+
+
+def _steps(scales: np.ndarray, size: int, depth: int) -> np.ndarray:
+    """[rows, depth]: the scale of each weight."""
+    return np.repeat(scales, size, axis=1)[:, :depth]
+
+
+def _integers(
+    node: Node, rows: np.ndarray, bits: int, group: int, moments: Moments | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Integers [rows, depth], scales [rows, groups], and what has to be added to the bias."""
+    depth = rows.shape[1]
+    size = group if bits == 4 and group else depth
+    count = -(-depth // size)
+    padded = np.pad(rows.astype(np.float64), ((0, 0), (0, count * size - depth))).reshape(len(rows), count, size)
+    scales = group_scales(padded, bits)
+    low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    integers = np.clip(np.rint(padded / scales[:, :, None]), low, high).reshape(len(rows), -1)[:, :depth]
+    if moments is None:
+        return integers, scales, None
+    shape = (len(moments.mean), -1, depth)
+    steps = _steps(scales, size, depth).reshape(shape)
+    better, shift = reconstructed(rows.astype(np.float64).reshape(shape), steps, moments, low, high)
+    return better.reshape(len(rows), depth), scales, shift
+
+
+def group_scales(groups: np.ndarray, bits: int) -> np.ndarray:
+    """float64 [rows, groups] for weights [rows, groups, size]."""
+    top = 2 ** (bits - 1) - 1
+    signed = np.take_along_axis(groups, np.abs(groups).argmax(axis=2)[:, :, None], axis=2)[:, :, 0]
+    candidates = [np.abs(signed) / top * part for part in ((1.0,) if bits == 8 else (1.0, 0.95, 0.9, 0.85, 0.8, 0.75))]
+    if bits == 4:
+        candidates += [-signed / (top + 1), -signed / (top + 1) * 0.9]  # the largest weight is -8 steps
+    best = np.full(signed.shape, np.inf)
+    chosen = np.ones(signed.shape)
+    for candidate in candidates:
+        scales = np.where(np.abs(candidate) > SMALLEST_SCALE, candidate, 1.0).astype(np.float32).astype(np.float64)
+        whole = np.clip(np.rint(groups / scales[:, :, None]), -top - 1, top)
+        error = np.sum((groups - whole * scales[:, :, None]) ** 2, axis=2)
+        better = error < best
+        best, chosen = np.where(better, error, best), np.where(better, scales, chosen)
+    return chosen
+
+
+def rows_of(node: Node, weights: np.ndarray) -> np.ndarray:
+    """Weights [channels, depth], as compressed ops have them; a depthwise convolution is one in groups of 1 channel."""
+    if node.op == "depthwise_conv2d":
+        return weights[0].transpose(2, 0, 1).reshape(weights.shape[3], -1)
+    return weights.reshape(len(weights), -1)
+
+
+def replace_node(graph: Graph, node: Node, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, Any]) -> None:
+    """Puts another op in the place of a node; of the attributes it takes those that it knows."""
+    known = {key: value for key, value in attrs.items() if key in ops.get(op).attrs}
+    made = graph.add(op, inputs, known, name=node.name, before=node, source=node.source)
+    name = node.output.name
+    graph.replace(node.output, made.output)
+    made.output.name = name
+    graph.remove(node)
+
+
+def compress_node(graph: Graph, node: Node, bits: int, group: int, moments: Moments | None = None) -> str | None:
+    """Puts a layer with compressed weights in the place of one, or says why not."""
+    if node.op not in COMPRESSED:
+        return f"there is no {node.op} with compressed weights"
+    weights = node.input(1)
+    if weights.data is None:
+        return "its weights are not constant"
+    if node.op == "depthwise_conv2d" and not isinstance(node.input(0).shape[3], int):
+        return "the number of its channels is known at run time only"
+    stored, scales, shift = compress(node, bits, group, moments)
+    bias = node.optional_input(2)
+    if shift is not None and (bias is None or bias.data is not None):
+        known = shift if bias is None or bias.data is None else bias.data + shift
+        bias = graph.constant(f"{weights.name}_bias", known.astype(np.float32))
+    inputs = [node.input(0), graph.constant(f"{weights.name}_{bits}_bits", stored), bias]
+    if scales is not None:
+        inputs.append(graph.constant(f"{weights.name}_scales", scales))
+    op = COMPRESSED[node.op]
+    attrs = dict(node.attrs)
+    attrs |= {"bits": bits, "group": group if bits == 4 else 0}
+    if op == "conv2d_compressed":
+        shape = weights.type.static_shape
+        attrs |= {"kernel_h": shape[1], "kernel_w": shape[2]}
+        if node.op == "depthwise_conv2d":
+            attrs["groups"] = node.input(0).type.shape[3]
+    replace_node(graph, node, op, inputs, attrs)
+    return None
