@@ -11,7 +11,7 @@ from ... import ops
 from ...ir import Graph, Node, Value
 from ...ops.compressed import pack_rows
 from .moments import Moments
-from .ranges import SMALLEST_SCALE
+from .ranges import SMALLEST_SCALE, Weights
 from .reconstruct import reconstructed
 
 COMPRESSED = {"conv2d": "conv2d_compressed", "dense": "dense_compressed", "depthwise_conv2d": "conv2d_compressed"}
@@ -106,8 +106,18 @@ def replace_node(graph: Graph, node: Node, op: str, inputs: Sequence[Value | Non
     graph.remove(node)
 
 
-def compress_node(graph: Graph, node: Node, bits: int, group: int, moments: Moments | None = None) -> str | None:
-    """Puts a layer with compressed weights in the place of one, or says why not."""
+def compress_node(
+    graph: Graph,
+    node: Node,
+    bits: int,
+    group: int,
+    moments: Moments | None = None,
+    known: tuple[Weights, np.ndarray | None] | None = None,
+) -> str | None:
+    """Puts a layer with compressed weights in the place of one, or says why not.
+
+    ``known``: with 8 bits, weights and bias that were rounded already.
+    """
     if node.op not in COMPRESSED:
         return f"there is no {node.op} with compressed weights"
     weights = node.input(1)
@@ -115,11 +125,17 @@ def compress_node(graph: Graph, node: Node, bits: int, group: int, moments: Mome
         return "its weights are not constant"
     if node.op == "depthwise_conv2d" and not isinstance(node.input(0).shape[3], int):
         return "the number of its channels is known at run time only"
-    stored, scales, shift = compress(node, bits, group, moments)
     bias = node.optional_input(2)
+    if known is None:
+        stored, scales, shift = compress(node, bits, group, moments)
+    else:
+        stored = rows_of(node, known[0].integers).astype(np.int8)
+        scales, shift = known[0].scales.reshape(-1, 1), None
+        if known[1] is not None:
+            bias = graph.constant(f"{weights.name}_bias", known[1].astype(np.float32))
     if shift is not None and (bias is None or bias.data is not None):
-        known = shift if bias is None or bias.data is None else bias.data + shift
-        bias = graph.constant(f"{weights.name}_bias", known.astype(np.float32))
+        total = shift if bias is None or bias.data is None else bias.data + shift
+        bias = graph.constant(f"{weights.name}_bias", total.astype(np.float32))
     inputs = [node.input(0), graph.constant(f"{weights.name}_{bits}_bits", stored), bias]
     if scales is not None:
         inputs.append(graph.constant(f"{weights.name}_scales", scales))

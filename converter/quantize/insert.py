@@ -81,7 +81,8 @@ def apply(graph: Graph, decision: Decision) -> Graph:
         if group is not None and not _follows(value, placement, group):
             _quantize(twin, made[value], decision.quants[id(group)], group.dtype)
     for node, (bits, size) in decision.compressed.items():
-        compress_node(twin, copies[node], bits, size)
+        known = (decision.weights[node], decision.biases.get(node)) if bits == 8 and node in decision.weights else None
+        compress_node(twin, copies[node], bits, size, known=known)
     return finish(twin)
 
 

@@ -117,7 +117,11 @@ def within_budgets(
     elif max_drop is not None and noise_share(base.figure) <= max_drop and max_flash is None:
         _shrink(layers, redecide, attempt, lambda choice: noise_share(choice.figure) > max_drop, group)
     else:
-        _widen(layers, redecide, attempt, max_drop)
+        everything = frozenset(node.name for node in start.placement.integer_nodes)
+        _widen(layers, everything, redecide, attempt, max_drop)
+        able = [layer.node for layer in layers if layer.node.op in COMPRESSED]
+        real = redecide(frozenset(node.name for node in able), frozenset())
+        attempt("int8 weights, real activations", replace(real, compressed=dict.fromkeys(able, (8, 0))))
     fitting = [
         choice
         for choice in tried
@@ -139,24 +143,37 @@ def within_budgets(
 
 
 def _widen(
-    layers: list[Layer], redecide: Redecide, attempt: Callable[[str, Decision], Choice], max_drop: float | None
+    layers: list[Layer],
+    everything: frozenset[str],
+    redecide: Redecide,
+    attempt: Callable[[str, Decision], Choice],
+    max_drop: float | None,
 ) -> None:
-    """Activations of 16 bits for the layers with most noise; then floats for them."""
+    """Activations of 16 bits for the layers with most noise; then floats for them. Without a limit, some shares.
+
+    Where all layers are chosen, all that stands between them is too.
+    """
     ranked = [layer.node.name for layer in sorted(layers, key=lambda layer: -layer.noise)]
+
+    def first(count: int) -> frozenset[str]:
+        return everything if count >= len(ranked) else frozenset(ranked[:count])
+
+    if max_drop is None:
+        for part in (0.25, 0.5, 1.0):
+            count = max(1, round(part * len(ranked)))
+            attempt(f"16x8 in {count} of {len(ranked)} layers", redecide(frozenset(), first(count)))
+        return
     for kind in ("16x8", "float"):
-        low, high = 0, len(ranked)
-        while low < high:  # the shortest prefix that suffices; without a limit, all
-            middle = high if max_drop is None else (low + high) // 2
-            chosen = frozenset(ranked[: max(middle, 1)])
-            floats, wide = (frozenset[str](), chosen) if kind == "16x8" else (chosen, frozenset(ranked))
-            choice = attempt(f"{kind} in {len(chosen)} of {len(ranked)} layers", redecide(floats, wide))
-            if max_drop is None:
-                return
+        low, high = 1, len(ranked) + 1
+        while low < high:  # the shortest prefix that suffices
+            middle = (low + high) // 2
+            floats, wide = (frozenset[str](), first(middle)) if kind == "16x8" else (first(middle), everything)
+            choice = attempt(f"{kind} in {middle} of {len(ranked)} layers", redecide(floats, wide))
             if noise_share(choice.figure) <= max_drop:
                 high = middle
             else:
                 low = middle + 1
-        if high < len(ranked) or (max_drop is not None and low == 0):
+        if high <= len(ranked):
             return
 
 

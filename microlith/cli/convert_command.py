@@ -120,6 +120,8 @@ def command(
     if path.exists() and path.samefile(model):
         raise InputError("the output would replace the model", where=str(path), hint="name another file with --output")
     quantization = q.parse_options(quantize_config, flags)
+    if report_file is not None and quantization is None:
+        raise InputError("--report is for quantization", hint="add --quantize int8, or --quantize-config")
     summaries: list[QuantReport] = []
     steps: list[dict[str, object]] = []
 
@@ -153,8 +155,6 @@ def command(
         "quantization": summaries[0].as_dict() if summaries else None,
     }
     if report_file is not None:
-        if not summaries:
-            raise InputError("--report is for quantization", hint="add --quantize int8, or --quantize-config")
         text = json.dumps(report["quantization"], indent=2)
         write_atomically(report_file, lambda file: file.write(text.encode()))
     if as_json:

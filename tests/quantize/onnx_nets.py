@@ -55,3 +55,18 @@ def small_cnn(rng: np.random.Generator, channels: int = 8) -> onnx.ModelProto:
         helper.make_node("Softmax", ["g"], ["scores"], name="softmax"),
     ]
     return model(nodes, {"image": (1, 3, 12, 12)}, {"scores": (1, 5)}, weights)
+
+
+def two_convolutions(rng: np.random.Generator) -> onnx.ModelProto:
+    """x [1, 4, 6, 6] -> y [1, 3, 6, 6]: convolutions with a ReLU between them, whose channels have unequal ranges."""
+    spread = np.geomspace(0.01, 10.0, 8).astype(np.float32)
+    weights = {
+        "w1": rng.standard_normal((8, 4, 1, 1)).astype(np.float32) * spread[:, None, None, None],
+        "w2": rng.standard_normal((3, 8, 1, 1)).astype(np.float32) / spread[:, None, None],
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w1"], ["a"], name="first"),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Conv", ["b", "w2"], ["y"], name="second"),
+    ]
+    return model(nodes, {"x": (1, 4, 6, 6)}, {"y": (1, 3, 6, 6)}, weights)
