@@ -39,7 +39,7 @@ static inline int64_t nnacl_lead_first(int32_t output, int32_t stride, int32_t p
 
 /* The greatest distance of what is written (from the beginning of the output) before what is still to be read (from
  * the beginning of the input), over all positions. Along a row of outputs the writes go on steadily, and the reads wait
- * until the window has left the padding and then go on steadily: so four positions of each row decide. */
+ * until the window has left the padding and then go on steadily: so five positions of each row decide. */
 static inline nnacl_lead nnacl_window_lead(const nnacl_lead_window *w) {
     const int64_t rows = (int64_t)w->batch * w->out_h, positions = rows * w->out_w;
     if (positions <= 0 || rows > NNACL_LEAD_ROWS || w->pad_top < 0 || w->pad_left < 0) {
@@ -52,8 +52,10 @@ static inline nnacl_lead nnacl_window_lead(const nnacl_lead_window *w) {
         const int64_t here = (image + nnacl_lead_first(y, w->stride_h, w->pad_top)) * w->in_w;
         const int64_t next = (next_image + nnacl_lead_first(next_y, w->stride_h, w->pad_top)) * w->in_w;
         const int64_t turn = w->pad_left / w->stride_w, last = w->out_w - 1;
-        const int64_t columns[] = {0, turn < last ? turn : last, turn + 1 < last ? turn + 1 : last, last};
-        for (int32_t i = 0; i < 4; i++) {
+        const int64_t end = last + 1 - w->ahead; /* the last one behind which as much is written as behind others */
+        const int64_t columns[] = {0, turn < last ? turn : last, turn + 1 < last ? turn + 1 : last,
+                                   end > 0 && end < last ? end : last, last};
+        for (int32_t i = 0; i < 5; i++) {
             int64_t read = here + nnacl_lead_first((int32_t)columns[i], w->stride_w, w->pad_left);
             read = row + 1 < rows && next < read ? next : read;
             int64_t written = row * w->out_w + columns[i] + w->ahead;
