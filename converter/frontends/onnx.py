@@ -40,11 +40,12 @@ from . import (
     onnx_reduce,
     onnx_resize,
     onnx_rnn,
+    onnx_sequences,
     onnx_shapes,
     onnx_signal,
     onnx_tokens,
 )
-from .onnx_graph import Guesses, Poison, Reject, Row, constant, usable_array
+from .onnx_graph import Guesses, Poison, Reject, Row, Tensors, constant, usable_array
 from .onnx_level import Level, Tables, in_order
 from .onnx_load import all_nodes, load_model, nodes_of, one_line, opset_of
 from .problems import problem
@@ -67,6 +68,7 @@ ROWS: dict[str, Row] = {
     **onnx_reduce.ROWS,
     **onnx_resize.ROWS,
     **onnx_rnn.ROWS,
+    **onnx_sequences.ROWS,
     **onnx_shapes.ROWS,
     **onnx_signal.ROWS,
     **onnx_tokens.ROWS,
@@ -318,7 +320,9 @@ class _Importer(Level):
             self.builder.begin(info.name, "output")
             entry = self._as_value(entry)
             if not isinstance(entry, Value):
-                self.rejected.append(problem(info.name, "output", "it is a size that is known only at run time"))
+                is_sequence = isinstance(entry, Tensors)
+                what = "it is a sequence of tensors" if is_sequence else "it is a size that is known only at run time"
+                self.rejected.append(problem(info.name, "output", what))
                 continue
             try:
                 # A tensor stands for the list of maps that ZipMap makes.

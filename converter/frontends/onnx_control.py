@@ -31,10 +31,7 @@ TEXT = ("text is not supported", "do it before inference and feed numbers")
 REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"), RANDOM),
     **dict.fromkeys(("RandomUniform", "RandomUniformLike"), RANDOM),
-    **dict.fromkeys(
-        ("ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"), SEQUENCE
-    ),
-    **dict.fromkeys(("SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"), SEQUENCE),
+    "SequenceMap": SEQUENCE,
     **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), TEXT),
     "ImageDecoder": ("it decodes files (JPEG, PNG, ...)", "decode before inference and feed pixels"),
     "MelWeightMatrix": ("its inputs are computed at run time; they must be constant", "fix them in the model"),

@@ -74,7 +74,15 @@ class Poison:
 
 T = TypeVar("T")
 
-Entry = Value | Sizes | Poison | None
+
+@dataclass(frozen=True)
+class Tensors:
+    """A sequence of tensors whose length is known."""
+
+    items: tuple[Value, ...]
+
+
+Entry = Value | Sizes | Tensors | Poison | None
 
 
 class OnnxNode:
@@ -109,6 +117,8 @@ class OnnxNode:
             return constant(known, f"{self.name}_sizes")
         if isinstance(entry, Sizes) and entry.lower is not None:
             return entry.lower()
+        if isinstance(entry, Tensors):
+            raise Reject(f"input {index} is a sequence of tensors", "export with tensors only")
         raise Reject(f"input {index} holds sizes that are known only at run time", FIX_SIZES)
 
     def optional(self, index: int) -> Value | None:

@@ -13,7 +13,7 @@ from ...ir import Graph, TensorType, Value
 from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
 from . import onnx_control
-from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, array_of, constant
+from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, Tensors, array_of, constant
 from .onnx_load import DEFAULT_DOMAIN, all_nodes, one_line
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 from .onnx_subgraphs import CONTROL
@@ -84,6 +84,8 @@ class Level:
     def _from_outside(self, entry: Entry) -> Entry:
         if isinstance(entry, Value):
             return self.capture(entry)
+        if isinstance(entry, Tensors):
+            return Tensors(tuple(self.capture(item) for item in entry.items))
         if isinstance(entry, Sizes) and entry.lower is not None:
             lower = entry.lower
             return replace(entry, lower=lambda: self.capture(lower()))

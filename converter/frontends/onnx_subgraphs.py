@@ -11,7 +11,7 @@ import onnx
 from ...dtypes import DType
 from ...ir import Dim, TensorType, Value
 from ...ops.shape_rules import fresh_dim
-from .onnx_graph import Entry, OnnxNode, Poison, Reject
+from .onnx_graph import Entry, OnnxNode, Poison, Reject, Tensors
 
 if TYPE_CHECKING:
     from .onnx_level import Level
@@ -65,6 +65,8 @@ def _only_squeezes(child: Level, values: Sequence[Value], other: Level, others: 
 def tensors(entries: Sequence[Entry]) -> list[Value]:
     """Results of a subgraph, all of which must be tensors."""
     values = [entry for entry in entries if isinstance(entry, Value)]
+    if any(isinstance(entry, Tensors) for entry in entries):
+        raise Reject("a result of its subgraph is a sequence of tensors", "export with tensors only")
     if len(values) != len(entries):
         raise Reject("a result of its subgraph is a size that is known only at run time")
     return values

@@ -110,10 +110,15 @@ def _with_constants(model: onnx.ModelProto, values: dict[str, np.ndarray]) -> on
 
 
 def _deciding_inputs(graph: Graph) -> set[str]:
-    """The graph inputs that the data inputs of some node come from."""
+    """The graph inputs that the data inputs of some node come from, and how often a loop runs whose shapes depend on
+    that."""
     waiting: list[Value] = []
     for node in graph.nodes:
         waiting.extend(ops.get(node.op).data_of(node))
+        collects = node.op == "loop" and len(node.outputs) > node.attrs["carried"]
+        inner = [value for part in node.subgraphs for item in part.nodes for value in ops.get(item.op).data_of(item)]
+        if collects or (node.op == "loop" and inner):
+            waiting.extend(value for value in node.inputs[:2] if value is not None)
     seen: set[Value] = set()
     while waiting:
         value = waiting.pop()

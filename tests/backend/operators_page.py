@@ -96,8 +96,8 @@ def _generated(results: Mapping[outcomes.Key, outcomes.Outcome]) -> Iterator[str
     passing = [case for case in cases("node") if (case.kind, case.name) not in results]
     done = sum((case.kind, case.name) not in missing for case in passing)
     yield f"As generated C on the host, {done} of the {len(passing)} node tests that pass in the runtime pass "
-    yield f"({100 * done / len(passing):.1f} %).\nGenerated code has fixed shapes, so inputs that decide about shapes "
-    yield "are stored in the model for this. The others:\n\n"
+    yield f"({100 * done / len(passing):.1f} %).\nGenerated code knows all shapes, so inputs that decide about shapes "
+    yield "are stored in the model for this." + (" The others:\n\n" if missing else "\n")
     groups: dict[str, list[str]] = defaultdict(list)
     for (_, name), outcome in sorted(missing.items()):
         groups[f"{outcome.status} | {outcome.reason}"].append(name)
