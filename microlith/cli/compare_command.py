@@ -36,7 +36,10 @@ def command(
     a: Subject,
     b: Subject,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Samples: .npz, .npy, or a folder of them. Default: seeded noise.")
+        str | None,
+        typer.Option(
+            "--data", help="Samples: .npz, .npy, a folder of arrays or images, module:function. Default: noise."
+        ),
     ] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="Use so many samples at most.")] = None,
     shapes: ShapeOption = None,
@@ -82,13 +85,13 @@ def command(
                 advance(0, None, f"opening {text}")
                 opened.append(open_engine(text, shapes=parse_run_shapes(shapes) or None))
             first, second = opened
-            feeds = load_samples(data, first.inputs) if data is not None else _noise(first, samples, shapes)
+            feeds = load_samples(data, first.inputs, samples) if data is not None else _noise(first, samples, shapes)
             report = compare(
                 first,
                 second,
                 islice(feeds, samples),
                 isolate=isolate,
-                data=data.name if data is not None else "seeded noise",
+                data=Path(data).name if data is not None else "seeded noise",
                 progress=lambda done, text: advance(done, None, f"{text}, {plural(done, 'sample')} done"),
             )
         breaches = report.check(thresholds)
