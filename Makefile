@@ -5,6 +5,7 @@ VENV := .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 MODELS ?=
+KERNELS ?= own
 TARGETS ?= cortex-m4 cortex-m7 cortex-m33 cortex-m55 cortex-m0plus
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -23,7 +24,8 @@ help:
 	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
 	@echo "make test       the tests, without the slow ones"
 	@echo "make test-full  all tests (installs torch)"
-	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names)"
+	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names,"
+	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names)"
 	@echo "make bench-cpu  times beside ONNX Runtime and LiteRT (MODELS=names or files)"
 	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
 	@echo "make train      train the model of the demo again (installs torch)"
@@ -41,8 +43,8 @@ test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
 	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
-	$(VENV)/bin/python benchmarks/mcu/bench.py \
-	    $(if $(MODELS),--models-dir $(MODELS) --page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
+	$(VENV)/bin/python benchmarks/mcu/bench.py $(if $(MODELS),--models-dir $(MODELS)) --kernels $(KERNELS) \
+	    $(if $(and $(MODELS),$(filter own,$(KERNELS))),--page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-test
 	$(VENV)/bin/python benchmarks/cpu/compare.py $(MODELS) --int8

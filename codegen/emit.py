@@ -20,7 +20,7 @@ from ..files import follow_links
 from ..nnacl_kernels import catalogue
 from ..targets import Target
 from ..version import __version__
-from . import literals, projects
+from . import cmsis_nn, literals, projects
 from .parts import Parts
 from .view import LayerView, ModelView
 
@@ -61,6 +61,9 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str, project: st
     context = {
         "version": __version__,
         "project": project,
+        "cmsis_nn": any(layer.isa == cmsis_nn.NAME for layer in view.all_layers if not layer.elided),
+        "cmsis_nn_version": cmsis_nn.VERSION,
+        "cmsis_nn_macros": [cmsis_nn.SINGLE_ROUNDING] if view.contract == "single" else [],
         "opt": opt,
         "board": target.board,
         "cross": bool(target.tool_prefix),

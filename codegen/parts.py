@@ -127,6 +127,16 @@ def require_source_weights(view: ModelView, what: str) -> None:
         )
 
 
+def require_own_kernels(parts: Parts, what: str) -> None:
+    """Raises TargetError where a project would need CMSIS-NN and its ecosystem has no such library."""
+    if parts.context["cmsis_nn"]:
+        raise TargetError(
+            f"{what} cannot depend on CMSIS-NN",
+            where=parts.view.title,
+            hint="leave out --kernels, or take --project make, cmake, zephyr or cmsis-pack",
+        )
+
+
 def require_architecture(view: ModelView, what: str, allowed: Sequence[str], hint: str) -> None:
     """Raises TargetError where an ecosystem has nothing to do with a target."""
     if view.target.architecture not in allowed:

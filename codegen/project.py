@@ -20,7 +20,7 @@ from ..ir import Graph, Value
 from ..lower import lower
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
-from . import closure, emit, projects
+from . import closure, cmsis_nn, emit, projects
 from .names import identifier
 from .trim import trim
 from .view import ModelView, build_view, sample_view
@@ -83,6 +83,7 @@ def generate(
     optimize: Literal["speed", "size"] = "speed",
     weights: Literal["auto", "source", "binary"] = "auto",
     project: str = "standalone",
+    kernels: Literal["own", "cmsis-nn"] = "own",
     force: bool = False,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
@@ -94,7 +95,8 @@ def generate(
     holds. ``optimize`` chooses the compiler's level that the build files name.
     ``weights`` puts the constants into C source, or into a binary file that the assembler includes; ``auto`` takes
     source up to 16 MiB, beyond which compilers become slow. ``project`` names the build system or ecosystem that the
-    folder is laid out for, one of ``projects.EMITTERS``.
+    folder is laid out for, one of ``projects.EMITTERS``. ``kernels`` "cmsis-nn" calls Arm's library, which the user
+    brings, for the layers that it serves.
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
@@ -105,15 +107,24 @@ def generate(
     title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
     chosen_sizes = {**graph.ranges, **(sizes or {})}
     _check_shapes(graph, chosen_sizes, title)
+    foreign = None
+    if kernels == cmsis_nn.NAME:
+        core = cmsis_nn.core_of(row)
+        fixed, ranges = split(chosen_sizes)
+        if ranges:
+            hint = "leave out --kernels, or fix the sizes"
+            raise ShapeError("CMSIS-NN is called for fixed sizes, and the model has ranges", where=title, hint=hint)
+        graph = cmsis_nn.prepared(graph, core, fixed)
+        foreign = cmsis_nn.substitute(core)
     try:
-        program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True)
+        program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, substitute=foreign)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
-    kernels = closure.kernel_files(view.sources, view.headers)
+    texts = closure.kernel_files(view.sources, view.headers)
     if row.is_bare_metal:
-        view, kernels = trim(view, program, kernels)
+        view, texts = trim(view, program, texts)
     fixed, _ = split(chosen_sizes)
     chosen = list(samples or _draw_samples(graph, fixed, view))
     stored = []
@@ -124,7 +135,7 @@ def generate(
         stored.append(sample_view(view, program, inputs, outputs, sizes_of(graph, program.ranges, inputs)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
-    files = emit.render(view, kernels, opt=_OPTIMIZE[optimize, row.system], project=project)
+    files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
     report = _report(view, project, [*files, REPORT])
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)

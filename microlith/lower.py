@@ -6,7 +6,8 @@ halves and the same planner.) Nothing here computes a size itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,6 +67,15 @@ class Call:
     """int32[combinations of sizes, words of the parameter struct], where they differ."""
     parts: tuple[Program, ...] = ()
     """The subgraphs. The workspace is their arena, one at a time."""
+
+
+@dataclass(frozen=True)
+class Substitute:
+    """A call of another library in place of our kernel. ``kernel`` names it; ``packed`` replaces constant inputs."""
+
+    kernel: catalogue.Kernel
+    workspace: int
+    packed: Mapping[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -134,14 +144,17 @@ def lower(
     alignment: int = 16,
     runnable: bool = False,
     overlap: bool = False,
+    substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None,
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
     ``sizes`` gives the sizes of symbols, or ranges in place of those of the graph; the arena then suffices for every
     size. With ``runnable`` only kernels that this build can run are taken. With ``overlap`` results may be written over
     inputs that nothing else needs, as far as the kernels allow when each is run as one part; generated code does so,
-    the runtime with its threads does not. Raises UnsupportedError with ALL nodes for which there is no kernel, or whose
-    result has a shape that depends on data, and ShapeError when shapes do not fit or are not known.
+    the runtime with its threads does not. ``substitute`` says for each node, where sizes are fixed and outside of
+    subgraphs, whether another library computes it; its results and workspaces then lie on nothing that is needed.
+    Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
+    data, and ShapeError when shapes do not fit or are not known.
     """
     used = {dim for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
     fixed, ranges = split({**graph.ranges, **(sizes or {})})
@@ -151,7 +164,7 @@ def lower(
     ranges = {name: item for name, item in ranges.items() if name in used}
     swept = sweep(graph, fixed, ranges) if ranges else None
     binding = bind_graph(graph, fixed) if swept is None else swept.binding
-    return _lowered(graph, binding, _Machine(tuple(isa), alignment, runnable, overlap), swept)
+    return _lowered(graph, binding, _Machine(tuple(isa), alignment, runnable, overlap, substitute), swept)
 
 
 @dataclass(frozen=True)
@@ -162,11 +175,16 @@ class _Machine:
     alignment: int
     runnable: bool
     overlap: bool
+    substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
     bound, types, alignment = binding.nodes, binding.types, machine.alignment
-    chosen = _choose_kernels(binding, machine, swept)
+    others = [machine.substitute(item, binding) if machine.substitute and swept is None else None for item in bound]
+    chosen = [
+        kernel if other is None else other.kernel
+        for kernel, other in zip(_choose_kernels(binding, machine, swept), others, strict=True)
+    ]
     parts = [_parts(item, machine) for item in bound]
 
     touched = {value for item in bound for value in (*item.node.inputs, *item.node.outputs)}
@@ -183,8 +201,10 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
     workspaces = [
         max((part.arena_size for part in inner), default=0)
         if kernel is None
+        else other.workspace
+        if other is not None
         else max(catalogue.workspace(kernel, params) for params in rows)
-        for kernel, rows, inner in zip(chosen, structs, parts, strict=True)
+        for kernel, rows, inner, other in zip(chosen, structs, parts, others, strict=True)
     ]
     plan = planner.plan_memory(
         [planner.PlanTensor(nbytes[value], _memory(value, constants, kept)) for value in values],
@@ -194,9 +214,9 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
                 tuple(index_of[value] for value in item.node.outputs),
                 _alias(item, swept),
                 workspace,
-                _leads(item, kernel, rows) if machine.overlap else None,
+                _leads(item, kernel, rows) if machine.overlap and other is None else None,
             )
-            for item, kernel, workspace, rows in zip(bound, chosen, workspaces, structs, strict=True)
+            for item, kernel, workspace, rows, other in zip(bound, chosen, workspaces, structs, others, strict=True)
         ]
         + [planner.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
         [index_of[value] for value in graph.inputs if value not in binding.data],
@@ -216,7 +236,18 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         for index, value in enumerate(values)
     )
     calls = tuple(
-        _call(item, kernel, workspaces[position], plan, position, index_of, tensors, parts[position], swept)
+        _call(
+            item,
+            kernel,
+            workspaces[position],
+            plan,
+            position,
+            index_of,
+            tensors,
+            parts[position],
+            swept,
+            others[position],
+        )
         for position, (item, kernel) in enumerate(zip(bound, chosen, strict=True))
     ) + tuple(_assignment(state, types, index_of, machine.isa, machine.runnable) for state in states)
     return Program(
@@ -249,8 +280,9 @@ def _leads(item: BoundNode, kernel: catalogue.Kernel | None, structs: Sequence[b
 
 
 def _parts(item: BoundNode, machine: _Machine) -> tuple[Program, ...]:
+    inner = dataclasses.replace(machine, substitute=None)
     return tuple(
-        _lowered(graph, part, machine, None) for graph, part in zip(item.node.subgraphs, item.parts, strict=True)
+        _lowered(graph, part, inner, None) for graph, part in zip(item.node.subgraphs, item.parts, strict=True)
     )
 
 
@@ -360,6 +392,7 @@ def _call(
     tensors: Sequence[ProgramTensor],
     parts: tuple[Program, ...],
     swept: Sweep | None,
+    other: Substitute | None,
 ) -> Call:
     node = item.node
     outputs = tuple(index_of[value] for value in node.outputs)
@@ -378,12 +411,12 @@ def _call(
             parts=parts,
         )
     arrays = [None if value is None else tensors[index_of[value]].data for value in node.inputs]
-    packed = {}
-    for index, array in enumerate(arrays):
+    packed = {} if other is None else dict(other.packed)
+    for index, array in enumerate(arrays if other is None else ()):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
             packed[index] = data
     inputs = tuple(
-        None if value is None or _is_elsewhere(kernel, item.params, index) else index_of[value]
+        None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)
     )
     first = None if not inputs or inputs[0] is None else tensors[inputs[0]].offset

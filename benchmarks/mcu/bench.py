@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -114,13 +115,17 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
     """Converts, generates, compiles and runs one model. ``folder`` gets the project."""
     graph = convert(path)
     sample = {value.name: draw(value) for value in graph.inputs}
-    report = generate(graph, target, folder, name=path.stem, samples=[sample], optimize=options.optimize)
+    report = generate(
+        graph, target, folder, name=path.stem, samples=[sample], optimize=options.optimize, kernels=options.kernels
+    )
     project = execute.Project.open(folder)
     settings = {"WARNINGS": "-Wall -Wextra -Wpedantic -Werror"}
     if options.opt:
         settings["OPT"] = options.opt
     if options.clang:
         settings |= clang_settings(project.target)
+    if options.kernels == "cmsis-nn":
+        settings["CMSIS_NN_DIR"] = os.environ["CMSIS_NN_DIR"]
     execute.build(project, variables=settings)
     profile = options.profile or (options.page is not None and target == "cortex-m4")
     count, output = counting.count(project, sample, plugin, profile=profile)
@@ -239,6 +244,12 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--target", action="append", choices=BOARDS, help="repeatable; default cortex-m4")
     parser.add_argument("--optimize", choices=("speed", "size"), default="speed", help="of the generated project")
+    parser.add_argument(
+        "--kernels",
+        choices=("own", "cmsis-nn"),
+        default="own",
+        help="cmsis-nn: calls of Arm's library, a copy of which the environment variable CMSIS_NN_DIR names",
+    )
     parser.add_argument("--opt", help="the compiler's level, such as -O3; default: the project's own")
     parser.add_argument("--clang", action="store_true", help="compile with clang (cores without MVE)")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
@@ -255,6 +266,8 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     options = parse()
+    if options.kernels == "cmsis-nn" and not os.environ.get("CMSIS_NN_DIR"):
+        raise SystemExit("CMSIS_NN_DIR has to name a copy of https://github.com/ARM-software/CMSIS-NN")
     models = find_models(options.models_dir, options.model)
     if not models:
         raise SystemExit(f"no model in {options.models_dir}")

@@ -6,7 +6,14 @@ relative, and what flags would say stands in a header.
 
 from __future__ import annotations
 
-from ..parts import Parts, below, require_architecture, require_source_weights, with_relative_includes
+from ..parts import (
+    Parts,
+    below,
+    require_architecture,
+    require_own_kernels,
+    require_source_weights,
+    with_relative_includes,
+)
 
 TITLE = "Arduino library"
 VERSION = "1.0.0"
@@ -33,10 +40,11 @@ def files(parts: Parts) -> dict[str, str]:
     view = parts.view
     require_architecture(view, "an Arduino library", ("cortex-m", "riscv"), "take a target cortex-m… or riscv32")
     require_source_weights(view, "an Arduino library")
+    require_own_kernels(parts, "an Arduino library")
     library = {**parts.model_headers(), **parts.model_sources(), **parts.kernel_files(contraction_pragma=True)}
     name = library_name(parts)
     # Kernels in plain C run everywhere, whatever core they were chosen for.
-    portable = all(layer.elided or layer.isa == "c" for layer in view.all_layers)
+    portable = all(layer.elided or layer.isa in ("", "c") for layer in view.all_layers)
     own = {
         "name": name,
         "library_version": VERSION,

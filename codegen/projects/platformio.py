@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ...errors import TargetError
-from ..parts import Parts, below, require_source_weights, with_relative_includes
+from ..parts import Parts, below, require_own_kernels, require_source_weights, with_relative_includes
 from .arduino import VERSION
 
 TITLE = "PlatformIO library"
@@ -30,6 +30,7 @@ def files(parts: Parts) -> dict[str, str]:
             hint=f"targets that it has boards for: {', '.join(_BOARDS)}",
         )
     require_source_weights(view, "a PlatformIO library")
+    require_own_kernels(parts, "a PlatformIO library")
     platform, board = _BOARDS[parts.target.name]
     library = {
         **below("include", parts.model_headers()),

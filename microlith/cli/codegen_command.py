@@ -55,6 +55,13 @@ class ProjectKind(str, enum.Enum):
     cmsis_pack = "cmsis-pack"
 
 
+class Kernels(str, enum.Enum):
+    """Whose kernels compute the layers."""
+
+    own = "own"
+    cmsis_nn = "cmsis-nn"
+
+
 _NAMES = [" or ".join((*target.aliases, target.name)) for target in targets.all_targets()]
 TargetOption = Annotated[str, typer.Option("--target", "-t", help=f"One of {', '.join(_NAMES)}.")]
 
@@ -68,6 +75,9 @@ def command(
         ProjectKind,
         typer.Option(help="What the folder is for: CMake and Make (standalone), one of them, or an ecosystem."),
     ] = ProjectKind.standalone,
+    kernels: Annotated[
+        Kernels, typer.Option(help="Our own, or calls of Arm's CMSIS-NN where it has the layer (Cortex-M).")
+    ] = Kernels.own,
     optimize: Annotated[Optimize, typer.Option(help="What generated code is compiled for.")] = Optimize.speed,
     weights: Annotated[
         Weights, typer.Option(help="Constants as C source or in a binary file; auto: source up to 16 MiB.")
@@ -88,6 +98,7 @@ def command(
         output,
         name=name or model.stem,
         project=project.value,
+        kernels=kernels.value,
         optimize=optimize.value,
         weights=weights.value,
         force=force,

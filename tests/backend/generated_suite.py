@@ -36,6 +36,7 @@ FLAGS = (
     "-Wextra",
     "-Wpedantic",
     "-Werror",
+    "-DNNACL_SHARED_NAMES",
 )
 
 MOST_ROUNDS = 4
