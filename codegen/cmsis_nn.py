@@ -185,7 +185,7 @@ def _dense_s8(item: BoundNode, p: Mapping[str, Any], binding: Binding, core: str
     constants = all(_is_constant(item, binding, index) for index in (1, 2, 3))
     if not constants or p["w_zero"] != 0 or p["has_w_zeros"] != 0 or p["has_bias"] != 1:
         return None
-    requant = np.asarray(binding.data[item.node.inputs[3]])
+    requant = np.asarray(binding.data[item.node.input(3)])
     uniform = all(len(set(row.tolist())) == 1 for row in requant)
     name = "nnacl_dense_s8_cmsisnn" if uniform else "nnacl_dense_channels_s8_cmsisnn"
     return name, "dense_s8_cmsisnn.c", 0
@@ -194,7 +194,7 @@ def _dense_s8(item: BoundNode, p: Mapping[str, Any], binding: Binding, core: str
 def _sums(item: BoundNode, binding: Binding) -> bytes:
     """What arm_vector_sum_s8 computes: bias - x_zero * (the sum of the weights of a unit), as int32."""
     fields = catalogue.read_params(item.node.op, item.params)
-    weights, bias = (np.asarray(binding.data[item.node.inputs[index]]).astype(np.int64) for index in (1, 2))
+    weights, bias = (np.asarray(binding.data[item.node.input(index)]).astype(np.int64) for index in (1, 2))
     sums = bias - fields["x_zero"] * weights.reshape(bias.size, -1).sum(axis=1)
     return sums.astype(np.int32).tobytes()
 
