@@ -57,8 +57,8 @@ def convert(
     the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front
     of the last softmax, "argmax" makes them the position of the largest element; ``integer_borders`` makes integers of
     inputs and outputs that the model itself quantizes and dequantizes (both: ``borders.py``). ``observer`` is called
-    after each pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then gets
-    what was done. Raises a MicrolithError that says what is wrong with the file or which of its nodes cannot be
+    after each pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then
+    gets what was done. Raises a MicrolithError that says what is wrong with the file or which of its nodes cannot be
     converted.
     """
     if contract is not None and contract not in CONTRACTS:
