@@ -81,6 +81,8 @@ def convert(
             optimize(graph, observer=observe, progress=progress)
         else:
             graph = _quantized(graph, quantization, observe, progress, report)
+            if integer_borders:
+                set_integer_borders(graph)
     _check_ranges(graph)
     return graph
 
