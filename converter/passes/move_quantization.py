@@ -17,7 +17,7 @@ from .edits import rebuild, substitute, takes_data
 from .unsigned_bytes import as_signed, is_mover
 
 KEEP_ORDER = frozenset({"max_pool2d", "reduce_max", "reduce_min"})
-"""Ops of one tensor whose result is some of its elements, chosen by order; on integers they know s8."""
+"""Ops of one tensor whose result is some of its elements, chosen by order; on integers they know s8 and s16."""
 
 OTHERS = frozenset({"max", "min", "where", "pad"})
 """More ops that quantize may go before."""
@@ -72,7 +72,8 @@ def _sink(graph: Graph, node: Node) -> bool:
     inputs = list(node.inputs)
     for index, source in zip(data_inputs(node), sources, strict=True):
         assert source is not None
-        inputs[index] = as_signed(graph, source, node) if node.op in KEEP_ORDER else source
+        bytes_ = node.op in KEEP_ORDER and source.dtype is not DType.s16
+        inputs[index] = as_signed(graph, source, node) if bytes_ else source
     integers = inputs[data_inputs(node)[0]]
     assert integers is not None and integers.quant is not None
     if node.op == "pad" and not _pad_with_integer(graph, node, integers.quant, inputs, exact=True):

@@ -57,9 +57,10 @@ def small_cnn(rng: np.random.Generator, channels: int = 8) -> onnx.ModelProto:
     return model(nodes, {"image": (1, 3, 12, 12)}, {"scores": (1, 5)}, weights)
 
 
-def two_convolutions(rng: np.random.Generator) -> onnx.ModelProto:
-    """x [1, 4, 6, 6] -> y [1, 3, 6, 6]: convolutions with a ReLU between them, whose channels have unequal ranges."""
-    spread = np.geomspace(0.01, 10.0, 8).astype(np.float32)
+def two_convolutions(rng: np.random.Generator, pool: bool = False) -> onnx.ModelProto:
+    """x [1, 4, 6, 6] -> y [1, 3, 6, 6]: convolutions with a ReLU between them, whose channels have unequal ranges.
+    With ``pool`` a max pool is between them, the ranges are alike and y is [1, 3, 3, 3]."""
+    spread = np.geomspace(0.01, 10.0, 8).astype(np.float32) ** np.float32(not pool)
     weights = {
         "w1": rng.standard_normal((8, 4, 1, 1)).astype(np.float32) * spread[:, None, None, None],
         "w2": rng.standard_normal((3, 8, 1, 1)).astype(np.float32) / spread[:, None, None],
@@ -67,6 +68,9 @@ def two_convolutions(rng: np.random.Generator) -> onnx.ModelProto:
     nodes = [
         helper.make_node("Conv", ["x", "w1"], ["a"], name="first"),
         helper.make_node("Relu", ["a"], ["b"]),
-        helper.make_node("Conv", ["b", "w2"], ["y"], name="second"),
+        helper.make_node("Conv", ["p" if pool else "b", "w2"], ["y"], name="second"),
     ]
-    return model(nodes, {"x": (1, 4, 6, 6)}, {"y": (1, 3, 6, 6)}, weights)
+    if pool:
+        nodes.insert(2, helper.make_node("MaxPool", ["b"], ["p"], kernel_shape=[2, 2], strides=[2, 2], name="pool"))
+    side = 3 if pool else 6
+    return model(nodes, {"x": (1, 4, 6, 6)}, {"y": (1, 3, side, side)}, weights)

@@ -71,6 +71,16 @@ def test_16x8_is_finer(cnn: onnx.ModelProto) -> None:
     assert all(layer.reason for layer in report.floats)
 
 
+def test_pools_of_16_bits() -> None:
+    rng = np.random.default_rng(2)
+    model = onnx_nets.two_convolutions(rng, pool=True)
+    samples = [rng.standard_normal((1, 4, 6, 6)).astype(np.float32) for _ in range(8)]
+    graph, report = quantized(model, samples, scheme="16x8")
+    assert not report.floats
+    assert {node.op for node in graph.nodes if node.outputs[0].dtype.name == "s16"} >= {"conv2d", "max_pool2d"}
+    assert sqnr_to_onnxruntime(model, graph, samples) > 35
+
+
 def test_adaptive_rounding_helps_on_other_data() -> None:
     """Inputs that depend on each other: rounding each weight by itself wastes what they have in common."""
     rng = np.random.default_rng(4)
