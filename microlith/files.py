@@ -8,7 +8,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+import numpy as np
+
 from .errors import OutputError
+
+SMALLEST_OUTSIDE = 8 << 20
+"""Bytes; smaller arrays stay in memory."""
+
+
+def out_of_memory(array: np.ndarray) -> np.ndarray:
+    """A large array as a read-only view of a temporary file, which goes with the last view of it.
+
+    So the weights of a model may be larger than memory while they change their layout. Where there is no room for the
+    file the array stays as it is.
+    """
+    if array.nbytes < SMALLEST_OUTSIDE or array.dtype.hasobject:
+        return array
+    try:
+        with tempfile.TemporaryFile() as file:
+            array.tofile(file)
+            file.flush()
+            return np.memmap(file, array.dtype, mode="r", shape=array.shape).view(np.ndarray)
+    except OSError:
+        return array
 
 
 def follow_links(path: str | os.PathLike[str]) -> Path:

@@ -47,7 +47,7 @@ from . import (
 )
 from .onnx_graph import Guesses, Poison, Reject, Row, Tensors, constant, usable_array
 from .onnx_level import Level, Tables, in_order
-from .onnx_load import all_nodes, load_model, nodes_of, one_line, opset_of
+from .onnx_load import LoadedModel, all_nodes, load_model, nodes_of, one_line, opset_of
 from .problems import problem
 
 ROWS: dict[str, Row] = {
@@ -115,12 +115,13 @@ def _import(
     constants: Mapping[str, np.ndarray],
     progress: Progress | None,
 ) -> Graph:
-    model = load_model(source, where)
+    loaded = load_model(source, where)
+    model = loaded.proto
     shapes = {**inputs, **{name: array.shape for name, array in constants.items()}}
     name = "model" if path is None else path.stem
 
     def run(guesses: Guesses) -> Graph:
-        importer = _Importer(model, where, name, shapes, constants, guesses)
+        importer = _Importer(loaded, where, name, shapes, constants, guesses)
         return importer.run(progress or (lambda done, total, text: None))
 
     guesses = Guesses()
@@ -147,16 +148,18 @@ class _Importer(Level):
 
     def __init__(
         self,
-        model: onnx.ModelProto,
+        loaded: LoadedModel,
         where: str,
         name: str,
         given: Mapping[str, Sequence[Size]],
         constants: Mapping[str, np.ndarray],
         guesses: Guesses,
     ) -> None:
+        model = loaded.proto
         graph = Graph(name=model.graph.name or name, contract="float-even")
         super().__init__(graph, opset_of(model), where, Tables(ROWS, FOREIGN_ROWS), guesses=guesses)
         self.proto = model.graph
+        self.mapped = loaded.mapped
         self.nodes = nodes_of(model, ROWS)
         self.budget += 30 * sum(1 for _ in all_nodes(model.graph))
         self.given = given

@@ -11,7 +11,7 @@ from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 from .onnx_math import swished
 
 
-def _split_heads(g: Builder, x: Value, heads: int, what: str) -> Value:
+def split_heads(g: Builder, x: Value, heads: int, what: str) -> Value:
     """[batch, length, heads * size] as [batch, length, heads, size]."""
     hidden = x.shape[2]
     if isinstance(hidden, str) or heads < 1 or hidden % heads:
@@ -19,7 +19,7 @@ def _split_heads(g: Builder, x: Value, heads: int, what: str) -> Value:
     return g.reshape(x, (x.shape[0], x.shape[1], heads, hidden // heads))
 
 
-def _join_heads(g: Builder, x: Value) -> Value:
+def joined_heads(g: Builder, x: Value) -> Value:
     batch, length, heads, size = x.shape
     if isinstance(heads, str) or isinstance(size, str):
         raise Reject("the number and the size of the heads must be known", FIX_SIZES)
@@ -35,8 +35,8 @@ def attention(g: Builder, node: OnnxNode) -> list[Value]:
     heads, kv_heads = node.integer("q_num_heads", 0), node.integer("kv_num_heads", 0)
     node.ignore("softmax_precision")
     if flat:
-        q = _split_heads(g, q, heads, "Q")
-        k, v = _split_heads(g, k, kv_heads, "K"), _split_heads(g, v, kv_heads, "V")
+        q = split_heads(g, q, heads, "Q")
+        k, v = split_heads(g, k, kv_heads, "K"), split_heads(g, v, kv_heads, "V")
     new_length, q_length = (k.shape[1], q.shape[1]) if flat else (k.shape[2], q.shape[2])
     past_k, past_v, lengths = node.optional(4), node.optional(5), node.optional(6)
     if (past_k is None) != (past_v is None):
@@ -59,7 +59,7 @@ def attention(g: Builder, node: OnnxNode) -> list[Value]:
         "qk_output": node.integer("qk_matmul_output_mode", 0) if node.wants(3) else -1,
     }
     outputs = g.add_all("attention", [q, k, v, node.optional(3), lengths], attrs)
-    y = _join_heads(g, outputs[0]) if flat else outputs[0]
+    y = joined_heads(g, outputs[0]) if flat else outputs[0]
     return [y, k, v, *outputs[1:]]
 
 
@@ -85,7 +85,7 @@ def rotary_embedding(g: Builder, node: OnnxNode) -> Value:
     heads, turned = node.integer("num_heads", 0), node.integer("rotary_embedding_dim", 0)
     flat = len(x.shape) == 3
     if flat:
-        x = _split_heads(g, x, heads, "the input")
+        x = split_heads(g, x, heads, "the input")
     if len(x.shape) != 4:
         raise Reject(f"the input has shape {x.shape}, expected three or four dimensions")
     expected = turned or x.shape[3]
@@ -93,7 +93,7 @@ def rotary_embedding(g: Builder, node: OnnxNode) -> Value:
         raise Reject(f"cos_cache has shape {cosines.shape}; {expected} elements of a head are to be turned")
     attrs = {"layout": int(flat), "interleaved": int(node.integer("interleaved", 0) != 0)}
     y = g.add("rotary_embedding", [x, cosines, sines, positions], attrs)
-    return _join_heads(g, y) if flat else y
+    return joined_heads(g, y) if flat else y
 
 
 UPDATE_RULES = {"linear": (0, 0), "gated": (1, 0), "delta": (0, 1), "gated_delta": (1, 1)}

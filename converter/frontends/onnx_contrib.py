@@ -6,7 +6,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from . import onnx_contrib_integer
+from . import onnx_contrib_attention, onnx_contrib_integer, onnx_contrib_layers
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_rnn import ROWS as RECURRENT
 
@@ -112,6 +112,7 @@ _ROWS: dict[str, Row] = {
     "DynamicQuantizeLSTM": dynamic_lstm,
     "FastGelu": fast_gelu,
     "FusedMatMul": fused_matmul,
+    "TransposeMatMul": fused_matmul,
     "Gelu": gelu,
     "QuickGelu": quick_gelu,
     "SkipLayerNormalization": _skip_norm("layer_norm"),
@@ -119,6 +120,8 @@ _ROWS: dict[str, Row] = {
 }
 
 ROWS: dict[tuple[str, str], Row] = {
-    (MICROSOFT, name): row for name, row in {**_ROWS, **onnx_contrib_integer.ROWS}.items()
+    (MICROSOFT, name): row
+    for rows in (_ROWS, onnx_contrib_attention.ROWS, onnx_contrib_integer.ROWS, onnx_contrib_layers.ROWS)
+    for name, row in rows.items()
 }
 """By domain and operator."""

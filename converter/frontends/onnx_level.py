@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import onnx
 
 from ... import extensions
@@ -13,7 +14,20 @@ from ...ir import Graph, TensorType, Value
 from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
 from . import onnx_control
-from .onnx_graph import Builder, Entry, Guesses, OnnxNode, Poison, Reject, Row, Sizes, Tensors, array_of, constant
+from .onnx_graph import (
+    Builder,
+    Entry,
+    Guesses,
+    OnnxNode,
+    Poison,
+    Reject,
+    Row,
+    Sizes,
+    Tensors,
+    array_of,
+    constant,
+    usable_array,
+)
 from .onnx_load import DEFAULT_DOMAIN, all_nodes, one_line
 from .onnx_sizes import compute, compute_sizes, shape_of, size_of
 from .onnx_subgraphs import CONTROL
@@ -47,6 +61,8 @@ class Level:
         self.opset = opset
         self.where = where
         self.parent = parent
+        self.mapped: Mapping[str, np.ndarray] = {}
+        """Initializers whose data is not in the model itself, by name."""
         self.scope: dict[str, Entry] = {}
         self.builder: Builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
         self.rejected: list[Unsupported] = [] if parent is None else parent.rejected
@@ -184,7 +200,9 @@ class Level:
     def _add_initializers(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:
             try:
-                self.scope[tensor.name] = constant(array_of(tensor), tensor.name)
+                mapped = self.mapped.get(tensor.name)
+                array = array_of(tensor) if mapped is None else usable_array(mapped, tensor.name)
+                self.scope[tensor.name] = constant(array, tensor.name)
             except Reject as error:
                 self.scope[tensor.name] = Poison()
                 self.rejected.append(problem(tensor.name, "initializer", error.reason, error.hint))

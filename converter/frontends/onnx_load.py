@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import external_data_helper, inliner, version_converter
 
 from ...errors import InputError, ModelFormatError
+from .onnx_external import map_large_data, read_small_data
 
 OLDEST_OPSET = 7
 
@@ -19,17 +23,29 @@ KEPT = ("Bernoulli", "Range", "SequenceMap")
 """Operators that stay as they are: their definitions run step by step, or draw random numbers."""
 
 
-def load_model(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
-    """A model that holds all of its data, no functions of its own, and an opset that the tables know.
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model with no functions of its own, and an opset that the tables know."""
 
-    Raises ModelFormatError when there is none in ``source``, and InputError for a file that cannot be read.
-    """
+    proto: onnx.ModelProto
+    mapped: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Initializers of the graph whose data lies in files, by name; all other data is in ``proto``."""
+
+
+def load_model(source: str | Path | bytes | onnx.ModelProto, where: str) -> LoadedModel:
+    """Raises ModelFormatError when there is no sound model in ``source``, and InputError for a file that cannot be
+    read."""
     model = _parsed(source, where)
     if isinstance(source, str | Path):
-        _load_external_data(model, Path(source), where)
-    elif any(external_data_helper.uses_external_data(tensor) for tensor in model.graph.initializer):
+        folder = Path(source).parent
+        with _external_data(where):
+            read_small_data(model, folder, everything=opset_of(model) < OLDEST_OPSET)
+        model = _modern(_without_local_functions(model, where), where)
+        with _external_data(where):
+            return LoadedModel(model, map_large_data(model, folder))
+    if any(external_data_helper.uses_external_data(tensor) for tensor in model.graph.initializer):
         raise ModelFormatError("its weights lie in other files", where=where, hint="convert it from its file")
-    return _modern(_without_local_functions(model, where), where)
+    return LoadedModel(_modern(_without_local_functions(model, where), where))
 
 
 def _parsed(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.ModelProto:
@@ -51,10 +67,11 @@ def _parsed(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.Mo
     return model
 
 
-def _load_external_data(model: onnx.ModelProto, path: Path, where: str) -> None:
-    """Takes in the data that lies in files beside the model."""
+@contextmanager
+def _external_data(where: str) -> Iterator[None]:
+    """What goes wrong with the files beside a model is an error of ours."""
     try:
-        onnx.load_external_data_for_model(model, str(path.parent))
+        yield
     except Exception as error:  # a missing or short file, or a path that leaves the folder
         raise ModelFormatError(
             f"its external data cannot be read: {one_line(error)}",
@@ -130,7 +147,7 @@ def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.Nod
     skeleton.graph.value_info.extend(model.graph.value_info)
     inputs = {info.name: info for info in model.graph.input}
     for tensor in model.graph.initializer:
-        if tensor.ByteSize() <= 1024:
+        if tensor.ByteSize() <= 1024 and not external_data_helper.uses_external_data(tensor):
             skeleton.graph.initializer.append(tensor)
         elif tensor.name not in inputs:
             inputs[tensor.name] = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)

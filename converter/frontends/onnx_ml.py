@@ -7,6 +7,7 @@ import numpy as np
 from ...dtypes import DType
 from ...ir import Value
 from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_svm import ROWS as SVM
 from .onnx_trees import ROWS as TREES
 from .onnx_trees import chosen_label, labels_of, transformed
 
@@ -153,6 +154,7 @@ def zip_map(g: Builder, node: OnnxNode) -> Value:
 ROWS: dict[tuple[str, str], Row] = {
     (DOMAIN, name): row
     for name, row in {
+        **SVM,
         **TREES,
         "ArrayFeatureExtractor": feature_extractor,
         "Binarizer": binarizer,

@@ -151,6 +151,13 @@ def rms_normalization(g: Builder, node: OnnxNode) -> Value:
     return g.add("mul", [g.add("rms_norm", [x], attrs), scale])
 
 
+def simplified_layer_normalization(g: Builder, node: OnnxNode) -> Value:
+    """SimplifiedLayerNormalization, under which name ONNX Runtime writes RMSNormalization into ONNX's own domain."""
+    if node.wants(1):
+        raise Reject("the output of the deviation is not supported")
+    return rms_normalization(g, node)
+
+
 def mean_variance_normalization(g: Builder, node: OnnxNode) -> Value:
     """MeanVarianceNormalization."""
     x = node.value(0)
@@ -195,4 +202,5 @@ ROWS: dict[str, Row] = {
     "LpNormalization": lp_normalization,
     "MeanVarianceNormalization": mean_variance_normalization,
     "RMSNormalization": rms_normalization,
+    "SimplifiedLayerNormalization": simplified_layer_normalization,
 }

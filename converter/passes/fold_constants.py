@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ... import ops
+from ...files import out_of_memory
 from ...ir import Graph, Node
 from .edits import carry_decoded
 
 MAX_FOLDED_BYTES = 1 << 28
-"""A result larger than this is left to the run time."""
+"""A result larger than this, and than the constants that it comes from, is left to the run time."""
 
 
 def run(graph: Graph) -> bool:
@@ -36,12 +37,13 @@ def folded_output(node: Node) -> np.ndarray | None:
     if opdef.quant is not None and opdef.quant.materialize is not None and _is_quantized(node):
         return None
     type = node.output.type
-    if not type.is_static or type.nbytes > MAX_FOLDED_BYTES:
+    given = sum(value.type.nbytes for value in node.inputs if value is not None)
+    if not type.is_static or type.nbytes > max(MAX_FOLDED_BYTES, given):
         return None
     arrays = [None if value is None else value.data for value in node.inputs]
     (result,) = opdef.reference(arrays, node.attrs)
     array = np.asarray(result, dtype=type.dtype.numpy)
-    return np.ascontiguousarray(array).reshape(array.shape)
+    return out_of_memory(np.ascontiguousarray(array).reshape(array.shape))
 
 
 def _is_quantized(node: Node) -> bool:

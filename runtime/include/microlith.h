@@ -110,13 +110,17 @@ typedef struct lith_model_options {
     int32_t extension_count;
     const lith_extension *const *extensions; /* what nodes may use beside the ops of this library. The array and what
                                                 it points to outlive the model. */
+    size_t packed_limit; /* A model of more bytes keeps its weights where they are: no kernel that wants a copy of large
+                            ones in another layout is used, which is slower. 0: LITH_PACKED_LIMIT. */
 } lith_model_options;
 
+#define LITH_PACKED_LIMIT ((size_t)1 << 30)
+
 #define LITH_MODEL_OPTIONS_INIT                                                                                        \
-    { sizeof(lith_model_options), NULL, 0, 0, NULL }
+    { sizeof(lith_model_options), NULL, 0, 0, NULL, 0 }
 
 /* Opens a file. Where the system can, it is mapped: weights are read from it when they are needed, and not copied
- * unless a kernel wants another layout. The file must not change while the model is open. */
+ * unless a kernel wants another layout (`packed_limit`). The file must not change while the model is open. */
 LITH_API lith_status lith_model_open(const char *path, const lith_model_options *options, lith_model **model,
                                      lith_message *message);
 

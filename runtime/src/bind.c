@@ -129,12 +129,20 @@ static lith_status derive(lith_binding *binding, int32_t index, bool resized, li
 /* ---- kernels ------------------------------------------------------------------------------------------------------
  */
 
+/* Bytes: weights of this size and more stay where they are in a model that is to keep its weights. */
+#define LARGE_WEIGHTS ((size_t)1 << 20)
+
 /* Whether every input that the kernel wants in its own layout is a constant, which can be brought into it. */
 static bool serves(const lith_binding *binding, int32_t index, const nnacl_kernel *kernel) {
     const lith_node *node = &binding->model->nodes[index];
     for (int32_t i = 0; node->op->packed_size != NULL && i < node->n_inputs; i++) {
-        bool varies = node->inputs[i] >= 0 && !is_constant(binding->model, node->inputs[i]);
-        if (varies && node->op->packed_size(binding->steps[index].params, kernel, i) > 0) {
+        const bool given = node->inputs[i] >= 0;
+        const bool varies = given && !is_constant(binding->model, node->inputs[i]);
+        if (!varies && !(given && binding->model->keeps_weights)) {
+            continue;
+        }
+        const size_t size = node->op->packed_size(binding->steps[index].params, kernel, i);
+        if (varies ? size > 0 : size >= LARGE_WEIGHTS && size != NNACL_PACKED_ELSEWHERE) {
             return false;
         }
     }

@@ -37,6 +37,7 @@ static lith_status read_options(const lith_model_options *given, lith_model *mod
     model->allocator = options.allocator != NULL ? *options.allocator : lith_allocator_default();
     model->isa_mask = nnacl_isa_detect() & (options.isa_mask != 0 ? options.isa_mask : UINT32_MAX);
     model->isa_mask |= NNACL_ISA_C;
+    model->packed_limit = options.packed_limit != 0 ? options.packed_limit : LITH_PACKED_LIMIT;
     return LITH_OK;
 }
 
@@ -67,6 +68,7 @@ static lith_status open_model(const lith_model *prepared, lith_model **model, li
         return lith_fail_memory(message, "the model");
     }
     *result = *prepared;
+    result->keeps_weights = result->mapping.size > result->packed_limit;
     lith_status status = lith_graph_load(result, message);
     if (status == LITH_OK) {
         lith_message reason;

@@ -65,6 +65,8 @@ struct lith_model {
     lith_mapping mapping;
     fb_pointer root;
     uint32_t isa_mask;
+    size_t packed_limit;
+    bool keeps_weights; /* the file is larger than packed_limit: no copies of large weights in other layouts */
     const lith_extension *const *extensions;
     int32_t n_extensions;
     int32_t contract;
