@@ -62,11 +62,14 @@ def run(graph: Graph) -> bool:
     return True
 
 
+_MOST_CHANNELS = 1 << 16
+
+
 def _channels(value: Value) -> int | None:
-    """The length of the last dimension of an s8 activation, or None."""
+    """The length of the last dimension of an s8 activation, or None (also when it is far too many for channels)."""
     if value.dtype is not DType.s8 or value.is_constant or not value.shape or not isinstance(value.shape[-1], int):
         return None
-    return value.shape[-1]
+    return value.shape[-1] if value.shape[-1] <= _MOST_CHANNELS else None
 
 
 def _is_weighted(node: Node) -> bool:

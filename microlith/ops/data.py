@@ -216,8 +216,9 @@ def _infer_expand(node: Node) -> list[TensorType]:
     x, given = node.input(0), data_input(node, 1)
     wanted: tuple[Dim, ...] = tuple(node.attrs["shape"])
     if given is not None:
-        known = integers_of(given)
-        wanted = tuple(fresh_dim() for _ in range(length_of(node, given))) if known is None else tuple(known)
+        known, length = integers_of(given), length_of(node, given)
+        require(node, length <= MAX_RANK, f"rank {length} is above {MAX_RANK}")
+        wanted = tuple(fresh_dim() for _ in range(length)) if known is None else tuple(known)
     else:
         rank = node.attrs["out_rank"]
         require(node, rank == len(wanted), f"out_rank is {rank}, shape has {len(wanted)} entries")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import time
 from pathlib import Path
 
 import numpy as np
@@ -390,3 +392,24 @@ def test_a_size_of_zero_is_a_size(tmp_path: Path) -> None:
     model = make_model([helper.make_node("Relu", ["x"], ["y"])], {"x": (0, 4)}, ["y"])
     assert converted(model, tmp_path).inputs[0].shape == (0, 4)
     assert converted(model, tmp_path, inputs={"x": (2, 4)}).inputs[0].shape == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("node", "inputs", "types"),
+    [
+        (helper.make_node("Expand", ["x", "s"], ["y"]), {"x": (3, 1), "s": (2**31 - 1,)}, {"s": TensorProto.INT64}),
+        (
+            helper.make_node("Clip", ["x", "", "m"], ["y"]),
+            {"x": (3, 4, 2**31 - 1), "m": ()},
+            {"x": TensorProto.INT8, "m": TensorProto.INT8, "y": TensorProto.INT8},
+        ),
+    ],
+)
+def test_huge_sizes_cost_nothing(
+    node: onnx.NodeProto, inputs: dict[str, tuple[int, ...]], types: dict[str, int]
+) -> None:
+    """Nothing is done once for each element of a shape that a file only states."""
+    start = time.monotonic()
+    with contextlib.suppress(MicrolithError):
+        convert(make_model([node], inputs, ["y"], types=types))
+    assert time.monotonic() - start < 10

@@ -147,6 +147,8 @@ def work(kind: str, seed: int, numbers: Sequence[int], folder: Path) -> None:
         if outcome in ("ran", "converted", "refused") and peak <= MOST_MEMORY:
             path.unlink()
         print(f"{number} done {time.monotonic() - start:.3f} {peak} {outcome}", flush=True)
+        if peak > MOST_MEMORY:
+            return  # the next one is to be measured by itself
 
 
 def _too_long(*_: Any) -> None:
@@ -235,8 +237,8 @@ def _watch(kind: str, seed: int, numbers: list[int], folder: Path, result: Resul
             last = current
             _note(result, kind, seed, current, float(words[2]), int(words[3]), words[4])
     code = process.wait()
-    if last >= numbers[-1]:
-        return []
+    if code == 0:
+        return list(range(last + 1, numbers[-1] + 1))
     if current == last or (current == numbers[0] and last < current and code == 1):
         raise RuntimeError(f"the process ended with {code} outside of a model")
     what = "hangs" if code == -signal.SIGKILL else f"ended the process with {code}"
@@ -255,7 +257,7 @@ def _note(result: Result, kind: str, seed: int, number: int, seconds: float, pea
     outcome = outcome.strip()
     result.slowest = max(result.slowest, seconds)
     good = outcome in ("ran", "converted", "refused")
-    if peak > MOST_MEMORY and result.peak <= MOST_MEMORY:
+    if peak > MOST_MEMORY:
         good, outcome = False, f"{outcome}, with {peak >> 20} MiB"
     result.peak = max(result.peak, peak)
     result.outcomes[outcome if good else "failed"] += 1
