@@ -76,7 +76,11 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str, project: st
         "struct_sizes": _struct_sizes(view),
         "params_sum": _sum(
             [
-                *(f"sizeof {layer.params.symbol}" for layer in view.all_layers if layer.params),
+                *(
+                    f"sizeof {layer.params.symbol}"
+                    for layer in view.all_layers
+                    if layer.params and not layer.shares_params
+                ),
                 *(f"sizeof {table.symbol}" for table in view.tables),
             ]
         ),

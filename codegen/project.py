@@ -20,7 +20,7 @@ from ..ir import Graph, Value
 from ..lower import lower
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
-from . import closure, cmsis_nn, emit, projects
+from . import closure, cmsis_nn, emit, projects, ramlimit
 from .names import identifier
 from .trim import trim
 from .view import ModelView, build_view, sample_view
@@ -62,6 +62,8 @@ class Report:
     """Sizes that are chosen at run time: ``name`` in the model, ``symbol`` in C and in shapes, ``low``, ``high``."""
     layer_table: tuple[Mapping[str, Any], ...]
     files: tuple[str, ...]
+    stripes: ramlimit.Stripes | None = None
+    """How the first layers are divided to keep to a limit of RAM."""
 
     @property
     def flash_bytes(self) -> int:
@@ -84,6 +86,7 @@ def generate(
     weights: Literal["auto", "source", "binary"] = "auto",
     project: str = "standalone",
     kernels: Literal["own", "cmsis-nn"] = "own",
+    ram_limit: int | None = None,
     force: bool = False,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
@@ -96,7 +99,8 @@ def generate(
     ``weights`` puts the constants into C source, or into a binary file that the assembler includes; ``auto`` takes
     source up to 16 MiB, beyond which compilers become slow. ``project`` names the build system or ecosystem that the
     folder is laid out for, one of ``projects.EMITTERS``. ``kernels`` "cmsis-nn" calls Arm's library, which the user
-    brings, for the layers that it serves.
+    brings, for the layers that it serves. ``ram_limit`` is the most bytes of arena and stack: if need be, the first
+    layers run in stripes (``stripes.py``).
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
@@ -120,6 +124,11 @@ def generate(
         program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, substitute=foreign)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
+    stripes = None
+    if ram_limit is not None:
+        program, stripes = ramlimit.fit(
+            graph, row, program, ram_limit, f"{title} on {target}", sizes=sizes, substitute=foreign
+        )
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
     texts = closure.kernel_files(view.sources, view.headers)
@@ -136,7 +145,7 @@ def generate(
     view = dataclasses.replace(view, samples=tuple(stored))
 
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
-    report = _report(view, project, [*files, REPORT])
+    report = dataclasses.replace(_report(view, project, [*files, REPORT]), stripes=stripes)
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)
     return report

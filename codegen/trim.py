@@ -41,7 +41,7 @@ def trim(view: ModelView, program: Program, kernels: Mapping[str, str]) -> tuple
         for call, layer in users:
             changed[layer.label] = _with_fields(layer, call, kept, size)
     layers = _with_params(view.layers, changed)
-    params_size = sum(layer.params.size for layer in flat_layers(layers) if layer.params)
+    params_size = sum(layer.params.size for layer in flat_layers(layers) if layer.params and not layer.shares_params)
     params_size += sum(table.nbytes for table in view.tables)
     return dataclasses.replace(view, layers=layers, params_size=params_size), texts
 

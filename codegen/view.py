@@ -114,6 +114,8 @@ class LayerView:
     """Declarations of small inputs that are computed from sizes."""
     control: ControlView | None = None
     """For an op with subgraphs, which has no kernel."""
+    shares_params: bool = False
+    """An earlier layer has the same parameters."""
 
 
 @dataclass(frozen=True)
@@ -268,11 +270,11 @@ def build_view(
     inputs = _io(program.inputs, "input", scope)
     outputs = _io(program.outputs, "output", scope)
     states = _states(program, constants)
+    layers = _shared_params(layers)
     every = list(flat_layers(layers))
-    params = [layer.params for layer in every if layer.params is not None]
+    params = [layer.params for layer in every if layer.params is not None and not layer.shares_params]
     tables = scope.sizes.tables
     used = [call for call in program.all_calls if call.kernel is not None]
-    widest = max((len(call.inputs) + len(call.outputs) for call in used), default=0)
     copied = max((struct.size for struct in params if struct.changes), default=0)
     view = ModelView(
         name=name,
@@ -288,7 +290,7 @@ def build_view(
         arena_lower_bound=program.arena_lower_bound,
         weights_size=sum(constant.nbytes for constant in constants.views),
         params_size=sum(item.size for item in params) + sum(table.nbytes for table in tables),
-        stack_size=STACK_BASE + 8 * widest + copied + FRAME * _depth(layers),
+        stack_size=stack_bytes(program) + copied + FRAME * _depth(layers),
         macs=program.macs,
         headers=tuple(sorted({catalogue.ops()[call.node.op].header for call in used})),
         kernels=tuple(sorted({call.kernel.symbol for call in used if call.kernel})),
@@ -306,6 +308,25 @@ def build_view(
     )
     _check_memory(view)
     return view
+
+
+def stack_bytes(program: Program) -> int:
+    """Bytes of stack that a run may use beside subgraphs and parameters that are changed."""
+    used = [call for call in program.all_calls if call.kernel is not None]
+    return STACK_BASE + 8 * max((len(call.inputs) + len(call.outputs) for call in used), default=0)
+
+
+def _shared_params(layers: Sequence[LayerView]) -> tuple[LayerView, ...]:
+    """The layers, where equal parameters stand once."""
+    first: dict[tuple[str, tuple[str, ...]], ParamsView] = {}
+    shared = []
+    for layer in layers:
+        params = layer.params
+        if params is not None and not params.changes:
+            known = first.setdefault((params.c_type, params.lines), params)
+            layer = dataclasses.replace(layer, params=known, shares_params=known is not params)
+        shared.append(layer)
+    return tuple(shared)
 
 
 def _depth(layers: Iterable[LayerView]) -> int:

@@ -186,6 +186,7 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         for kernel, other in zip(_choose_kernels(binding, machine, swept), others, strict=True)
     ]
     parts = [_parts(item, machine) for item in bound]
+    pieces = machine.overlap and swept is None  # where they lie does not depend on sizes
 
     touched = {value for item in bound for value in (*item.node.inputs, *item.node.outputs)}
     touched.update(graph.inputs, graph.results, (state.input for state in graph.states))
@@ -215,6 +216,8 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
                 _alias(item, swept),
                 workspace,
                 _leads(item, kernel, rows) if machine.overlap and other is None else None,
+                catalogue.holds(item.node.op, item.params, len(item.node.inputs)) if pieces else None,
+                catalogue.held(item.node.op, item.params) if pieces else -1,
             )
             for item, kernel, workspace, rows, other in zip(bound, chosen, workspaces, structs, others, strict=True)
         ]
@@ -382,6 +385,23 @@ def _is_elsewhere(kernel: catalogue.Kernel, params: bytes, index: int) -> bool:
     return catalogue.packed_size(kernel, params, index) == catalogue.PACKED_ELSEWHERE
 
 
+def _is_elided(item: BoundNode, starts: Sequence[int | None], result: int | None, *, fixed: bool) -> bool:
+    """Whether the output lies where its content is already. ``starts``: where the inputs lie; ``fixed``: all sizes are
+    known."""
+    op = item.node.op
+    first = starts[0] if starts else None
+    if first is None or result is None:
+        return False
+    if catalogue.ops()[op].alias == catalogue.ALIAS_VIEW:
+        return first == result
+    if not fixed:
+        return False
+    if (held := catalogue.held(op, item.params)) >= 0:
+        return result == first + held
+    offsets = catalogue.holds(op, item.params, len(starts))
+    return offsets is not None and all(start == result + offset for start, offset in zip(starts, offsets, strict=True))
+
+
 def _call(
     item: BoundNode,
     kernel: catalogue.Kernel | None,
@@ -419,8 +439,7 @@ def _call(
         None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)
     )
-    first = None if not inputs or inputs[0] is None else tensors[inputs[0]].offset
-    is_view = catalogue.ops()[node.op].alias == catalogue.ALIAS_VIEW
+    starts = [None if index is None else tensors[index].offset for index in inputs]
     words = None if swept is None else swept.params[position]
     return Call(
         node=node,
@@ -433,6 +452,6 @@ def _call(
         workspace_offset=plan.workspace_offsets[position],
         macs=catalogue.macs(node.op, item.params),
         packed=packed,
-        elided=is_view and first is not None and first == tensors[outputs[0]].offset,
+        elided=_is_elided(item, starts, tensors[outputs[0]].offset, fixed=swept is None),
         variation=words if words is not None and (words != words[-1]).any() else None,
     )

@@ -422,6 +422,23 @@ def lead(kernel: Kernel, params: bytes, index: int) -> Lead:
     return Lead(result.bytes, result.kind)
 
 
+def holds(op: str, params: bytes, count: int) -> tuple[int, ...] | None:
+    """For each of ``count`` inputs where in the first output it lies as one run of bytes; None: not all do."""
+    ffi, _ = c_library()
+    function = ops()[op].pointer.holds
+    if function == ffi.NULL:
+        return None
+    offsets = tuple(int(function(_blob(params), index)) for index in range(count))
+    return None if min(offsets, default=-1) < 0 else offsets
+
+
+def held(op: str, params: bytes) -> int:
+    """Where in the first input the first output lies as one run of bytes, -1: not as one."""
+    ffi, _ = c_library()
+    function = ops()[op].pointer.held
+    return -1 if function == ffi.NULL else int(function(_blob(params)))
+
+
 def macs(op: str, params: bytes) -> int:
     """Multiply-accumulates of one run."""
     ffi, _ = c_library()

@@ -78,6 +78,14 @@ typedef struct nnacl_op {
     /* How input `index` may overlap the first output. NULL: NNACL_LEAD_NONE for every input. */
     nnacl_lead (*lead)(const void *params, const nnacl_kernel *kernel, int32_t index);
 
+    /* The first output holds input `index` as one run of bytes, which begins so many bytes behind its beginning; -1: in
+     * several runs. No code runs when all inputs lie there. NULL: never. */
+    int64_t (*holds)(const void *params, int32_t index);
+
+    /* The first output is one run of bytes of input 0, which begins so many bytes behind its beginning; -1: several
+     * runs. No code runs when the output lies there. NULL: never. */
+    int64_t (*held)(const void *params);
+
     /* Multiply-accumulates of one run (0 for an op that only moves or compares). NULL: 0. */
     int64_t (*macs)(const void *params);
 

@@ -28,6 +28,10 @@ class PlanNode:
     workspace: int = 0
     leads: tuple[Lead, ...] | None = None
     """For each input how it may overlap the first output; None: not at all, but for ``alias``."""
+    holds: tuple[int, ...] | None = None
+    """For each input where in the first output it lies as one run of bytes, -1: in several."""
+    held: int = -1
+    """Where in the first input the first output lies as one run of bytes, -1: in several."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ def plan_memory(
     for index, tensor in enumerate(tensors):
         c_tensors[index].size, c_tensors[index].memory = tensor.size, tensor.memory
     c_nodes = ffi.new("nnacl_plan_node[]", max(1, len(nodes)))
-    keep = []
+    keep: list[object] = []
     for index, node in enumerate(nodes):
         lists = (
             ffi.new("int32_t[]", [-1 if tensor is None else tensor for tensor in node.inputs] or [0]),
@@ -69,6 +73,11 @@ def plan_memory(
             leads = ffi.new("nnacl_lead[]", [(lead.bytes, lead.kind) for lead in node.leads] or 1)
             row.leads = leads
             keep.append(leads)
+        row.held = node.held
+        if node.holds is not None:
+            holds = ffi.new("int64_t[]", list(node.holds) or 1)
+            row.holds = holds
+            keep.append(holds)
     c_graph_inputs, c_graph_outputs = ffi.new("int32_t[]", list(inputs)), ffi.new("int32_t[]", list(outputs))
     request = ffi.new(
         "nnacl_memory_request *",

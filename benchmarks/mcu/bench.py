@@ -116,7 +116,14 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
     graph = convert(path)
     sample = {value.name: draw(value) for value in graph.inputs}
     report = generate(
-        graph, target, folder, name=path.stem, samples=[sample], optimize=options.optimize, kernels=options.kernels
+        graph,
+        target,
+        folder,
+        name=path.stem,
+        samples=[sample],
+        optimize=options.optimize,
+        kernels=options.kernels,
+        ram_limit=options.ram_limit,
     )
     project = execute.Project.open(folder)
     settings = {"WARNINGS": "-Wall -Wextra -Wpedantic -Werror"}
@@ -252,6 +259,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--opt", help="the compiler's level, such as -O3; default: the project's own")
     parser.add_argument("--clang", action="store_true", help="compile with clang (cores without MVE)")
+    parser.add_argument("--ram-limit", type=int, help="most bytes of arena and stack of the generated project")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
     parser.add_argument(
         "--profile", action="store_true", help="instructions by function and mnemonic, estimated cycles"

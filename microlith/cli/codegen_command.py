@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,15 @@ from .console import (
     console,
     count_text,
     open_graph,
+    parse_size,
     plural,
     print_json,
 )
 from .constants import ConstantOption
 from .ops_option import OpsOption
+
+if TYPE_CHECKING:
+    from microlith.codegen import Report
 
 NAME = "codegen"
 EXAMPLE = "microlith codegen model.lith --target cortex-m4 -o firmware"
@@ -86,12 +90,19 @@ def command(
     shapes: ShapeOption = None,
     constants: ConstantOption = None,
     ops_from: OpsOption = None,
+    ram_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--ram-limit", help="Most bytes of arena and stack, such as 24K: layers run in stripes if need be."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print a model as a standalone C project for a target: readable source, weights, self-test, build files."""
     from microlith import generate
     from microlith.codegen import next_step
 
+    limit = parse_size("--ram-limit", ram_limit)
     report = generate(
         open_graph(model, shapes, constants),
         target,
@@ -101,6 +112,7 @@ def command(
         kernels=kernels.value,
         optimize=optimize.value,
         weights=weights.value,
+        ram_limit=limit,
         force=force,
     )
     if as_json:
@@ -109,7 +121,18 @@ def command(
     console.print(
         f"[bold]{output}[/bold]: {plural(report.layers, 'layer')} for {target}, {count_text(report.macs)} MACs, "
         f"weights {bytes_text(report.weight_bytes)}, arena {bytes_text(report.arena_bytes)} "
-        f"(lower bound {bytes_text(report.arena_lower_bound)})\n"
+        f"(lower bound {bytes_text(report.arena_lower_bound)})\n{_stripes_text(report)}"
         f"{next_step(report, str(output))}",
         highlight=False,
+    )
+
+
+def _stripes_text(report: Report) -> str:
+    stripes = report.stripes
+    if stripes is None:
+        return ""
+    return (
+        f"the first {plural(stripes.layers, 'layer')} run in {plural(stripes.stripes, 'stripe')} to keep to the limit: "
+        f"{plural(stripes.more_calls, 'more call')}, {bytes_text(stripes.copied_bytes)} copied in a run, "
+        f"{count_text(stripes.recomputed_macs)} MACs done again\n"
     )

@@ -461,7 +461,24 @@ static const char *bitcast_resize(void *params, const nnacl_tensor *in, int32_t 
     return nnacl_shape_set(&out[0], p->to, in[0].rank, in[0].dims);
 }
 
-#define DATA_OP(op, share, split, values)                                                                              \
+static int64_t concat_holds(const void *params, int32_t index) {
+    const nnacl_concat_params *p = params;
+    int64_t offset = p->outer == 1 && index < p->count ? 0 : -1;
+    for (int32_t i = 0; offset >= 0 && i < index; i++) {
+        offset += p->bytes[i];
+    }
+    return offset;
+}
+
+/* The dimensions are merged as far as they can be: what is one run has at most one. */
+static int64_t slice_held(const void *params) {
+    const nnacl_slice_params *p = params;
+    const bool is_run = p->rank == 0 || (p->rank == 1 && p->x_strides[0] == 1);
+    return is_run ? (int64_t)p->x_offset * p->element_size : -1;
+}
+
+#define DATA_OP(op, share, split, values) DATA_OP_IN_RUNS(op, share, split, values, NULL, NULL)
+#define DATA_OP_IN_RUNS(op, share, split, values, holds_input, held_by_input)                                          \
     const nnacl_op nnacl_##op##_op = {                                                                                 \
         .name = #op,                                                                                                   \
         .params_name = "nnacl_" #op "_params",                                                                         \
@@ -471,13 +488,15 @@ static const char *bitcast_resize(void *params, const nnacl_tensor *in, int32_t 
         .resize = op##_resize,                                                                                         \
         .parts = split,                                                                                                \
         .data_inputs = values,                                                                                         \
+        .holds = holds_input,                                                                                          \
+        .held = held_by_input,                                                                                         \
     };
 
 DATA_OP(reshape, NNACL_ALIAS_VIEW, NULL, 1 << 1)
 DATA_OP(transpose, NNACL_ALIAS_NONE, transpose_parts, 0)
-DATA_OP(slice, NNACL_ALIAS_NONE, slice_parts, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4)
+DATA_OP_IN_RUNS(slice, NNACL_ALIAS_NONE, slice_parts, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, NULL, slice_held)
 DATA_OP(expand, NNACL_ALIAS_NONE, expand_parts, 1 << 1)
-DATA_OP(concat, NNACL_ALIAS_NONE, concat_parts, 0)
+DATA_OP_IN_RUNS(concat, NNACL_ALIAS_NONE, concat_parts, 0, concat_holds, NULL)
 DATA_OP(pad, NNACL_ALIAS_NONE, pad_parts, 1 << 2 | 1 << 3)
 DATA_OP(gather, NNACL_ALIAS_NONE, gather_parts, 0)
 DATA_OP(cast, NNACL_ALIAS_NONE, cast_parts, 0)

@@ -49,6 +49,7 @@ typedef struct nnacl_plan_tensor {
     int32_t memory; /* NNACL_MEMORY_* */
     int32_t block;  /* result: index of its block; -1: not planned (a constant, or in no node and no graph input or
                        output) */
+    size_t shift;   /* result: bytes from the start of its block */
     size_t offset;  /* result: bytes from the start of the arena */
 } nnacl_plan_tensor;
 
@@ -61,6 +62,8 @@ typedef struct nnacl_plan_node {
     size_t workspace;        /* bytes */
     size_t workspace_offset; /* result */
     const nnacl_lead *leads; /* one for each input; NULL: the first output overlaps no input, but for `alias` */
+    const int64_t *holds;    /* one for each input, as nnacl_op says; NULL: none is held */
+    int64_t held;            /* as nnacl_op says; -1: not held */
 } nnacl_plan_node;
 
 typedef struct nnacl_memory_request {
@@ -87,6 +90,7 @@ size_t nnacl_memory_plan_scratch(int32_t n_tensors, int32_t n_nodes);
  * first output of an in-place op when both have the same size and nothing in that block is needed any more: neither by
  * a later node, nor as a graph output, nor as another input of the same node under another shape.
  *
+ * Where a node has `holds` or `held`, what is held may lie inside of what holds it, if that makes the arena smaller.
  * Where a node has `leads`, its first output may overlap what it is the last to need, if it is run as one part. */
 void nnacl_memory_plan(nnacl_memory_request *request, void *scratch);
 

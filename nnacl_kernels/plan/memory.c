@@ -12,7 +12,15 @@ typedef struct plan_scratch {
     void *arena;         /* for nnacl_arena_plan() */
     int32_t *first;      /* lifetime of each tensor; first is -1 for one that nothing touches */
     int32_t *last;
+    int32_t *producer; /* of each tensor, -1: none */
+    int32_t *holder;   /* the tensor in which each tensor lies, -1: none */
 } plan_scratch;
+
+/* What a plan makes use of. */
+typedef struct plan_style {
+    bool merge;  /* results in place share a block */
+    bool pieces; /* what is held lies in what holds it */
+} plan_style;
 
 static size_t arena_scratch(int32_t n_tensors, int32_t n_nodes) {
     return nnacl_arena_scratch(n_tensors + n_nodes, NODE_OVERLAPS * n_nodes);
@@ -21,7 +29,7 @@ static size_t arena_scratch(int32_t n_tensors, int32_t n_nodes) {
 size_t nnacl_memory_plan_scratch(int32_t n_tensors, int32_t n_nodes) {
     const size_t tensors = (size_t)n_tensors, nodes = (size_t)n_nodes;
     return nodes * NODE_OVERLAPS * sizeof(nnacl_overlap) + (tensors + nodes) * sizeof(nnacl_block) +
-           tensors * 2 * sizeof(int32_t) + arena_scratch(n_tensors, n_nodes);
+           tensors * 4 * sizeof(int32_t) + arena_scratch(n_tensors, n_nodes);
 }
 
 static plan_scratch divide(void *scratch, int32_t n_tensors, int32_t n_nodes) {
@@ -30,7 +38,9 @@ static plan_scratch divide(void *scratch, int32_t n_tensors, int32_t n_nodes) {
     parts.blocks = (nnacl_block *)(void *)(parts.overlaps + (ptrdiff_t)NODE_OVERLAPS * n_nodes);
     parts.first = (int32_t *)(void *)(parts.blocks + n_tensors + n_nodes);
     parts.last = parts.first + n_tensors;
-    parts.arena = parts.last + n_tensors;
+    parts.producer = parts.last + n_tensors;
+    parts.holder = parts.producer + n_tensors;
+    parts.arena = parts.holder + n_tensors;
     return parts;
 }
 
@@ -70,20 +80,69 @@ static void find_lifetimes(const nnacl_memory_request *r, const plan_scratch *s)
     }
 }
 
-/* The block that the first output of a node can share, or -1. */
-static int32_t shared_block(const nnacl_memory_request *r, const plan_scratch *s, int32_t step, bool merge) {
+/* Every input of a node that puts its inputs together lies in the arena, is made by a node that shares no memory
+ * already, is no output of the graph, and stands there once. */
+static bool can_be_held(const nnacl_memory_request *r, const plan_scratch *s, const nnacl_plan_node *node) {
+    for (int32_t i = 0; i < node->n_inputs; i++) {
+        const int32_t tensor = node->inputs[i];
+        if (tensor < 0 || node->holds[i] < 0 || node->holds[i] % (int64_t)r->alignment != 0 ||
+            r->tensors[tensor].memory != NNACL_MEMORY_ARENA || s->producer[tensor] < 0 || s->holder[tensor] >= 0 ||
+            s->last[tensor] == r->n_nodes || r->nodes[s->producer[tensor]].alias == NNACL_ALIAS_VIEW) {
+            return false;
+        }
+        for (int32_t j = 0; j < i; j++) {
+            if (node->inputs[j] == tensor) {
+                return false;
+            }
+        }
+    }
+    return node->n_inputs > 0 && r->tensors[node->outputs[0]].memory == NNACL_MEMORY_ARENA;
+}
+
+/* Which tensors lie in the output of a node that only puts them together, and where in it. The last node comes first,
+ * so that this output may itself be held. */
+static void find_holders(const nnacl_memory_request *r, const plan_scratch *s, bool pieces) {
+    for (int32_t i = 0; i < r->n_tensors; i++) {
+        s->producer[i] = s->holder[i] = -1;
+        r->tensors[i].shift = 0;
+    }
+    for (int32_t step = 0; step < r->n_nodes; step++) {
+        for (int32_t i = 0; i < r->nodes[step].n_outputs; i++) {
+            s->producer[r->nodes[step].outputs[i]] = step;
+        }
+    }
+    for (int32_t step = r->n_nodes - 1; pieces && step >= 0; step--) {
+        const nnacl_plan_node *node = &r->nodes[step];
+        if (node->holds && node->n_outputs == 1 && can_be_held(r, s, node)) {
+            for (int32_t i = 0; i < node->n_inputs; i++) {
+                const nnacl_plan_tensor *whole = &r->tensors[node->outputs[0]];
+                const int32_t holder = s->holder[node->outputs[0]];
+                s->holder[node->inputs[i]] = holder >= 0 ? holder : node->outputs[0];
+                r->tensors[node->inputs[i]].shift = whole->shift + (size_t)node->holds[i];
+            }
+        }
+    }
+}
+
+/* The block that the first output of a node can share, or -1; *shift gets where in it. */
+static int32_t shared_block(const nnacl_memory_request *r, const plan_scratch *s, int32_t step, plan_style style,
+                            size_t *shift) {
     const nnacl_plan_node *node = &r->nodes[step];
-    if (node->alias == NNACL_ALIAS_NONE || node->n_inputs < 1 || node->n_outputs < 1 || node->inputs[0] < 0) {
+    const bool is_held = style.pieces && node->held >= 0 && node->held % (int64_t)r->alignment == 0;
+    if ((node->alias == NNACL_ALIAS_NONE && !is_held) || node->n_inputs < 1 || node->n_outputs < 1 ||
+        node->inputs[0] < 0) {
         return -1;
     }
     const nnacl_plan_tensor *x = &r->tensors[node->inputs[0]], *y = &r->tensors[node->outputs[0]];
-    if (x->block < 0 || x->memory != NNACL_MEMORY_ARENA || y->memory != NNACL_MEMORY_ARENA || x->size != y->size) {
+    if (x->block < 0 || x->memory != NNACL_MEMORY_ARENA || y->memory != NNACL_MEMORY_ARENA ||
+        (x->size != y->size && !is_held)) {
         return -1;
     }
-    if (node->alias == NNACL_ALIAS_VIEW) {
+    *shift = x->shift + (is_held ? (size_t)node->held : 0);
+    if (node->alias == NNACL_ALIAS_VIEW || is_held) {
         return x->block;
     }
-    if (s->blocks[x->block].last > step || (!merge && node->leads && node->leads[0].kind != NNACL_LEAD_NONE)) {
+    if (s->blocks[x->block].last > step || (!style.merge && node->leads && node->leads[0].kind != NNACL_LEAD_NONE)) {
         return -1;
     }
     for (int32_t i = 1; i < node->n_inputs; i++) {
@@ -95,60 +154,75 @@ static int32_t shared_block(const nnacl_memory_request *r, const plan_scratch *s
     return x->block;
 }
 
-/* Gives tensor `index` a block: `block`, or a new one when that is -1. Returns the number of blocks. */
-static int32_t assign(const nnacl_memory_request *r, const plan_scratch *s, int32_t index, int32_t block,
+/* Gives tensor `index` a block: that of its holder, or `block` at `shift`, or a new one when that is -1. Returns the
+ * number of blocks. */
+static int32_t assign(const nnacl_memory_request *r, const plan_scratch *s, int32_t index, int32_t block, size_t shift,
                       int32_t count) {
     nnacl_plan_tensor *tensor = &r->tensors[index];
     if (tensor->block >= 0 || tensor->memory == NNACL_MEMORY_CONSTANT || s->first[index] < 0) {
         return count;
     }
-    if (block < 0) {
+    const int32_t holder = s->holder[index];
+    if (holder >= 0) {
+        nnacl_plan_tensor *whole = &r->tensors[holder];
+        if (whole->block < 0) {
+            whole->block = count++;
+            s->blocks[whole->block] = (nnacl_block){whole->size, s->first[holder], s->last[holder], 0};
+        }
+        block = whole->block;
+    } else if (block < 0) {
         block = count++;
         s->blocks[block] = (nnacl_block){tensor->size, s->first[index], s->last[index], 0};
     } else {
-        nnacl_block *shared = &s->blocks[block];
-        shared->first = s->first[index] < shared->first ? s->first[index] : shared->first;
-        shared->last = s->last[index] > shared->last ? s->last[index] : shared->last;
+        tensor->shift = shift;
     }
+    nnacl_block *shared = &s->blocks[block];
+    shared->first = s->first[index] < shared->first ? s->first[index] : shared->first;
+    shared->last = s->last[index] > shared->last ? s->last[index] : shared->last;
     tensor->block = block;
     return count;
 }
 
 /* Gives every tensor its block. Returns how many there are. */
-static int32_t make_blocks(const nnacl_memory_request *r, const plan_scratch *s, bool merge) {
+static int32_t make_blocks(const nnacl_memory_request *r, const plan_scratch *s, plan_style style) {
     int32_t count = 0;
+    find_holders(r, s, style.pieces);
     for (int32_t i = 0; i < r->n_tensors; i++) {
         r->tensors[i].block = -1;
         r->tensors[i].offset = 0;
     }
     for (int32_t i = 0; i < r->n_inputs; i++) {
-        count = assign(r, s, r->inputs[i], -1, count);
+        count = assign(r, s, r->inputs[i], -1, 0, count);
     }
     for (int32_t step = 0; step < r->n_nodes; step++) {
         const nnacl_plan_node *node = &r->nodes[step];
         for (int32_t i = 0; i < node->n_inputs; i++) {
             if (node->inputs[i] >= 0) {
-                count = assign(r, s, node->inputs[i], -1, count);
+                count = assign(r, s, node->inputs[i], -1, 0, count);
             }
         }
         for (int32_t i = 0; i < node->n_outputs; i++) {
-            count = assign(r, s, node->outputs[i], i == 0 ? shared_block(r, s, step, merge) : -1, count);
+            size_t shift = 0;
+            const int32_t block = i == 0 ? shared_block(r, s, step, style, &shift) : -1;
+            count = assign(r, s, node->outputs[i], block, shift, count);
         }
     }
     for (int32_t i = 0; i < r->n_tensors; i++) { /* graph outputs and variables that are in no node */
-        count = assign(r, s, i, -1, count);
+        count = assign(r, s, i, -1, 0, count);
     }
     return count;
 }
 
-/* What the inputs of `node` that lie in `block` say together about its overlap with the first output. */
+/* What the inputs of `node` that lie in `block` say together about the distance of its beginning from that of the block
+ * of the first output. */
 static nnacl_lead joint_lead(const nnacl_memory_request *r, const nnacl_plan_node *node, int32_t block) {
     nnacl_lead joint = {INT64_MIN, NNACL_LEAD_FROM};
     for (int32_t i = 0; i < node->n_inputs; i++) {
         if (node->inputs[i] < 0 || r->tensors[node->inputs[i]].block != block) {
             continue;
         }
-        const nnacl_lead lead = node->leads[i];
+        const int64_t apart = (int64_t)r->tensors[node->outputs[0]].shift - (int64_t)r->tensors[node->inputs[i]].shift;
+        const nnacl_lead lead = {node->leads[i].bytes + apart, node->leads[i].kind};
         const bool clash = joint.kind == NNACL_LEAD_AT &&
                            (lead.kind == NNACL_LEAD_AT ? lead.bytes != joint.bytes : lead.bytes > joint.bytes);
         if (lead.kind == NNACL_LEAD_NONE || clash ||
@@ -198,8 +272,8 @@ static int32_t find_overlaps(const nnacl_memory_request *r, const plan_scratch *
     return count;
 }
 
-static void plan_blocks(nnacl_memory_request *r, const plan_scratch *s, bool merge) {
-    const int32_t tensor_blocks = make_blocks(r, s, merge);
+static void plan_blocks(nnacl_memory_request *r, const plan_scratch *s, plan_style style) {
+    const int32_t tensor_blocks = make_blocks(r, s, style);
     int32_t count = tensor_blocks;
     for (int32_t step = 0; step < r->n_nodes; step++) {
         if (r->nodes[step].workspace > 0) {
@@ -210,9 +284,8 @@ static void plan_blocks(nnacl_memory_request *r, const plan_scratch *s, bool mer
     r->arena_size =
         nnacl_arena_plan(s->blocks, count, s->overlaps, n_overlaps, r->alignment, s->arena, &r->lower_bound);
     for (int32_t i = 0; i < r->n_tensors; i++) {
-        if (r->tensors[i].block >= 0) {
-            r->tensors[i].offset = s->blocks[r->tensors[i].block].offset;
-        }
+        nnacl_plan_tensor *tensor = &r->tensors[i];
+        tensor->offset = tensor->block >= 0 ? s->blocks[tensor->block].offset + tensor->shift : 0;
     }
     count = tensor_blocks;
     for (int32_t step = 0; step < r->n_nodes; step++) {
@@ -221,22 +294,33 @@ static void plan_blocks(nnacl_memory_request *r, const plan_scratch *s, bool mer
 }
 
 void nnacl_memory_plan(nnacl_memory_request *request, void *scratch) {
+    /* Results in place may also have blocks of their own, which leaves more freedom to place them; and what is held by
+     * another tensor keeps the memory of that in use. So all ways are tried. */
+    static const plan_style styles[] = {{true, false}, {false, false}, {true, true}, {false, true}};
     const plan_scratch s = divide(scratch, request->n_tensors, request->n_nodes);
-    bool has_leads = false;
+    bool has_leads = false, has_pieces = false;
     find_lifetimes(request, &s);
     for (int32_t step = 0; step < request->n_nodes; step++) {
-        has_leads = has_leads || request->nodes[step].leads;
+        const nnacl_plan_node *node = &request->nodes[step];
+        has_leads = has_leads || node->leads;
+        has_pieces = has_pieces || node->holds || node->held >= 0;
     }
-    plan_blocks(request, &s, true);
-    if (!has_leads) {
-        return;
+    int32_t best = 0, last = 0;
+    size_t size = SIZE_MAX, bound = SIZE_MAX;
+    for (int32_t i = 0; i < (has_pieces ? 4 : has_leads ? 2 : 1); i++) {
+        if (!styles[i].merge && !has_leads) {
+            continue;
+        }
+        plan_blocks(request, &s, styles[i]);
+        last = i;
+        bound = request->lower_bound < bound ? request->lower_bound : bound;
+        if (request->arena_size < size) {
+            size = request->arena_size;
+            best = i;
+        }
     }
-    /* Results in place may also have blocks of their own, which leaves more freedom to place them. */
-    const size_t size = request->arena_size, bound = request->lower_bound;
-    plan_blocks(request, &s, false);
-    const size_t least = request->lower_bound < bound ? request->lower_bound : bound;
-    if (request->arena_size > size) {
-        plan_blocks(request, &s, true);
+    if (last != best) {
+        plan_blocks(request, &s, styles[best]);
     }
-    request->lower_bound = least;
+    request->lower_bound = bound;
 }

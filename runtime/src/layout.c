@@ -132,7 +132,9 @@ static bool draft_nodes(lith_draft *draft, lith_layout *layout, int32_t threads)
                                             node->op->alias,
                                             call->workspace_stride * (size_t)workers,
                                             0,
-                                            NULL};
+                                            NULL,
+                                            NULL,
+                                            -1};
     }
     return true;
 }

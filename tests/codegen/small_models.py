@@ -41,11 +41,11 @@ def float_cnn() -> Graph:
     return graph
 
 
-def int8_cnn(contract: str = "tflite-double", pointwise: int = 6) -> Graph:
+def int8_cnn(contract: str = "tflite-double", pointwise: int = 6, height: int = 9) -> Graph:
     """conv2d, depthwise_conv2d and a pointwise conv2d over int8."""
     rng = np.random.default_rng(2)
     graph = Graph("int8 cnn", contract=contract)
-    x = Value("input", TensorType(DType.s8, (1, 9, 8, 4)), quant=Quant.per_tensor(0.05, 3))
+    x = Value("input", TensorType(DType.s8, (1, height, 8, 4)), quant=Quant.per_tensor(0.05, 3))
     graph.inputs.append(x)
 
     def layer(op: str, value: Value, shape: tuple[int, ...], channels: int, attrs: dict[str, int], name: str) -> Value:
@@ -68,4 +68,31 @@ def int8_cnn(contract: str = "tflite-double", pointwise: int = 6) -> Graph:
     y = layer("conv2d", y, (pointwise, 1, 1, 8), pointwise, {"x_zero": -5, "y_zero": 11}, "pw")
     y.name = "output"
     graph.outputs = [y]
+    return graph
+
+
+def residual(height: int = 23, width: int = 8, channels: int = 8) -> Graph:
+    """Padding, strides, dilation, a branch that is added again, a pool and two results, over float32.
+
+    All numbers are small integers, so that sums are exact in any order.
+    """
+    rng = np.random.default_rng(3)
+    graph = Graph("residual")
+    x = Value("image", TensorType(DType.f32, (1, height, width, 2)))
+    graph.inputs.append(x)
+
+    def constant(*shape: int) -> Value:
+        return graph.constant("weights", rng.integers(-1, 2, shape).astype(np.float32))
+
+    same = {"pad_top": 1, "pad_left": 1, "pad_bottom": 1, "pad_right": 1}
+    first = graph.add("conv2d", [x, constant(channels, 5, 3, 2)], {**same, "pad_top": 2, "pad_bottom": 2}, name="first")
+    second = graph.add("conv2d", [first.output, constant(channels, 3, 3, channels)], same, name="second")
+    dilated = {"dilation_h": 2, "pad_top": 2, "pad_bottom": 2, "pad_left": 1, "pad_right": 1}
+    third = graph.add("conv2d", [second.output, constant(channels, 3, 3, channels)], dilated, name="third")
+    added = graph.add("add", [first.output, third.output], name="added")
+    halved = {"stride_h": 2, "stride_w": 2, "groups": channels, "pad_bottom": 1}
+    fourth = graph.add("depthwise_conv2d", [added.output, constant(1, 3, 3, channels)], halved, name="fourth")
+    pooled = graph.add("max_pool2d", [fourth.output], {"kernel_h": 3, "kernel_w": 2, "stride_h": 2}, name="pooled")
+    pointwise = graph.add("conv2d", [fourth.output, constant(4, 1, 1, channels)], {"stride_h": 2}, name="pointwise")
+    graph.outputs = [pooled.output, pointwise.output]
     return graph

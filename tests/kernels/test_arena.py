@@ -277,3 +277,29 @@ def test_a_chain_of_growing_and_shrinking_windows_reaches_its_bound() -> None:
     nodes = tuple(PlanNode((index,), (index + 1,), leads=(lead,)) for index, lead in enumerate(leads))
     plan = PlanCase(tuple(PlanTensor(size) for size in sizes), nodes, (0,), (6,), 16).plan()
     assert plan.arena_size == plan.lower_bound == 36880
+
+
+def test_what_a_node_puts_together_lies_in_its_output_from_the_start() -> None:
+    tensors = tuple(PlanTensor(size) for size in (16, 64, 96, 160))
+    nodes = (PlanNode((0,), (1,)), PlanNode((0,), (2,)), PlanNode((1, 2), (3,), holds=(0, 64)))
+    plan = PlanCase(tensors, nodes, (0,), (3,), 16).plan()
+    assert plan.arena_size == 16 + 160
+    assert plan.offsets[1] == plan.offsets[3]
+    assert plan.offsets[2] is not None and plan.offsets[3] is not None
+    assert plan.offsets[2] - plan.offsets[3] == 64
+
+
+def test_a_piece_lies_in_what_it_was_cut_from() -> None:
+    tensors = tuple(PlanTensor(size) for size in (256, 64, 64))
+    nodes = (PlanNode((0,), (1,), held=128), PlanNode((1,), (2,)), PlanNode((0, 2), ()))
+    plan = PlanCase(tensors, nodes, (0,), (), 16).plan()
+    assert plan.arena_size == 256 + 64
+    assert plan.offsets[1] is not None and plan.offsets[0] is not None
+    assert plan.offsets[1] - plan.offsets[0] == 128
+
+
+def test_a_piece_that_would_not_be_aligned_is_copied() -> None:
+    tensors = tuple(PlanTensor(size) for size in (256, 64, 64))
+    nodes = (PlanNode((0,), (1,), held=24), PlanNode((1,), (2,)), PlanNode((0, 2), ()))
+    plan = PlanCase(tensors, nodes, (0,), (), 16).plan()
+    assert plan.arena_size == 256 + 64 + 64
