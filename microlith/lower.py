@@ -216,8 +216,8 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
                 _alias(item, swept),
                 workspace,
                 _leads(item, kernel, rows) if machine.overlap and other is None else None,
-                catalogue.holds(item.node.op, item.params, len(item.node.inputs)) if pieces else None,
-                catalogue.held(item.node.op, item.params) if pieces else -1,
+                catalogue.holds(item.node.op, item.params, len(item.node.inputs)) if pieces and kernel else None,
+                catalogue.held(item.node.op, item.params) if pieces and kernel else -1,
             )
             for item, kernel, workspace, rows, other in zip(bound, chosen, workspaces, structs, others, strict=True)
         ]
