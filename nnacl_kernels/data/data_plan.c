@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the ops that move bytes. */
 #include "common/data_input.h"
+#include "common/lead.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "data/data.h"
@@ -387,6 +388,30 @@ static int32_t pad_parts(const void *params, const nnacl_kernel *kernel) {
     return copy_parts(p->block_size, p->rank, dims);
 }
 
+/* Row by row; what is before the end of a row of y must not be wanted any more when that row is copied. The last row
+ * that is copied is the furthest ahead. */
+static nnacl_lead pad_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_pad_params *p = params;
+    (void)kernel;
+    if (index != 0 || p->mode != NNACL_PAD_CONSTANT || p->rank < 1) {
+        return nnacl_lead_none();
+    }
+    int64_t out_row = 0, in_rows = 1, stride = 1;
+    const int32_t last = p->rank - 1;
+    for (int32_t i = last; i >= 0; i--) {
+        if (p->before[i] < 0 || p->after[i] < 0 || p->in_dims[i] < 1) {
+            return nnacl_lead_none();
+        }
+        if (i < last) {
+            out_row += ((int64_t)p->before[i] + p->in_dims[i] - 1) * stride;
+            stride *= (int64_t)p->before[i] + p->in_dims[i] + p->after[i];
+            in_rows *= p->in_dims[i];
+        }
+    }
+    const int64_t out_size = ((int64_t)p->before[last] + p->in_dims[last] + p->after[last]) * p->block_size;
+    return nnacl_lead_from((out_row + 1) * out_size - (in_rows - 1) * p->in_dims[last] * p->block_size);
+}
+
 static const char *gather_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_gather_params *p = params;
     const char *message = nnacl_shape_check(in, n_in, 2, 2, n_out);
@@ -477,8 +502,8 @@ static int64_t slice_held(const void *params) {
     return is_run ? (int64_t)p->x_offset * p->element_size : -1;
 }
 
-#define DATA_OP(op, share, split, values) DATA_OP_IN_RUNS(op, share, split, values, NULL, NULL)
-#define DATA_OP_IN_RUNS(op, share, split, values, holds_input, held_by_input)                                          \
+#define DATA_OP(op, share, split, values) DATA_OP_AT(op, share, split, values, NULL, NULL, NULL)
+#define DATA_OP_AT(op, share, split, values, holds_input, held_by_input, where_from)                                   \
     const nnacl_op nnacl_##op##_op = {                                                                                 \
         .name = #op,                                                                                                   \
         .params_name = "nnacl_" #op "_params",                                                                         \
@@ -490,14 +515,15 @@ static int64_t slice_held(const void *params) {
         .data_inputs = values,                                                                                         \
         .holds = holds_input,                                                                                          \
         .held = held_by_input,                                                                                         \
+        .lead = where_from,                                                                                            \
     };
 
 DATA_OP(reshape, NNACL_ALIAS_VIEW, NULL, 1 << 1)
 DATA_OP(transpose, NNACL_ALIAS_NONE, transpose_parts, 0)
-DATA_OP_IN_RUNS(slice, NNACL_ALIAS_NONE, slice_parts, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, NULL, slice_held)
+DATA_OP_AT(slice, NNACL_ALIAS_NONE, slice_parts, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, NULL, slice_held, NULL)
 DATA_OP(expand, NNACL_ALIAS_NONE, expand_parts, 1 << 1)
-DATA_OP_IN_RUNS(concat, NNACL_ALIAS_NONE, concat_parts, 0, concat_holds, NULL)
-DATA_OP(pad, NNACL_ALIAS_NONE, pad_parts, 1 << 2 | 1 << 3)
+DATA_OP_AT(concat, NNACL_ALIAS_NONE, concat_parts, 0, concat_holds, NULL, NULL)
+DATA_OP_AT(pad, NNACL_ALIAS_NONE, pad_parts, 1 << 2 | 1 << 3, NULL, NULL, pad_lead)
 DATA_OP(gather, NNACL_ALIAS_NONE, gather_parts, 0)
 DATA_OP(cast, NNACL_ALIAS_NONE, cast_parts, 0)
 DATA_OP(bitcast, NNACL_ALIAS_VIEW, NULL, 0)

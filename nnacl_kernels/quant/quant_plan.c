@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/lead.h"
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "quant/quant.h"
@@ -107,6 +108,13 @@ static int32_t quantize_parts(const void *params, const nnacl_kernel *kernel) {
     return parts_of(p->outer, p->channels, p->inner);
 }
 
+/* Element by element; bytes only, since a compiler takes it that other narrow integers do not lie over floats. */
+static nnacl_lead quantize_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_quantize_params *p = params;
+    (void)kernel;
+    return index == 0 && (p->to == NNACL_S8 || p->to == NNACL_U8) ? nnacl_lead_from(0) : nnacl_lead_none();
+}
+
 const nnacl_op nnacl_quantize_op = {
     .name = "quantize",
     .params_name = "nnacl_quantize_params",
@@ -115,6 +123,7 @@ const nnacl_op nnacl_quantize_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = quantize_resize,
     .parts = quantize_parts,
+    .lead = quantize_lead,
 };
 
 static const char *dequantize_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
