@@ -41,7 +41,8 @@ def fit(
     graph: Graph, target: Target, program: Program, limit: int, where: str, **options: Any
 ) -> tuple[Program, Stripes | None]:
     """``program`` if it keeps to ``limit`` bytes of arena and stack, else one in stripes that does, with as few bytes
-    copied as can be found. ``options`` are those of ``lower``. Raises TargetError with the least that was found when none does."""
+    copied as can be found. ``options`` are those of ``lower``.
+    Raises TargetError with the least that was found when none does."""
     if ram_bytes(program) <= limit:
         return program, None
     least, best = program, None
