@@ -73,7 +73,7 @@ def _require_same(node: TfliteNode, before: Sequence[Value], after: Sequence[Val
 def if_(node: TfliteNode) -> list[Value]:
     """IF."""
     options = node.options("IfOptions", required=True)
-    condition, *values = node.all_values()
+    condition, values = node.value(0), node.all_values()[1:]
     indices = options.ThenSubgraphIndex(), options.ElseSubgraphIndex()
     if condition.data is not None:
         return node.builder.host.inline(indices[0 if condition.data.any() else 1], values, node)

@@ -183,3 +183,12 @@ def test_variables_stay_out_of_subgraphs() -> None:
     b.operator("IF", [flag], [b.output((1, 3))], "IfOptions", ThenSubgraphIndex=1, ElseSubgraphIndex=2)
     with pytest.raises(UnsupportedError, match="a variable inside of a subgraph"):
         import_tflite(b.build())
+
+
+def test_if_without_a_condition() -> None:
+    b = TfliteBuilder()
+    for _ in range(2):
+        b.subgraph()
+    b.operator("IF", [], [b.output(SHAPE)], "IfOptions", ThenSubgraphIndex=1, ElseSubgraphIndex=2)
+    with pytest.raises(ModelFormatError, match="input 0 is missing"):
+        import_tflite(b.build())
