@@ -8,7 +8,6 @@ import os
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -17,88 +16,11 @@ import numpy as np
 from microlith.errors import InputError, MicrolithError, ShapeError
 from microlith.nnacl_kernels.extension_tables import activate_installed, attached, installed
 from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
+from microlith.runtime.facts import Layer, Memory, Quantization, TensorSpec, read_spec
 
 __all__ = ["Layer", "Memory", "Model", "Quantization", "RunCancelledError", "TensorSpec", "load"]
 
-_NUMPY: dict[str, Any] = {
-    "f32": np.float32,
-    "f16": np.float16,
-    "s8": np.int8,
-    "u8": np.uint8,
-    "s16": np.int16,
-    "s32": np.int32,
-    "s64": np.int64,
-    "b8": np.bool_,
-    "f64": np.float64,
-    "u16": np.uint16,
-    "u32": np.uint32,
-    "u64": np.uint64,
-}
-
 _CONTRACTS = ("tflite-double", "single", "float-even")
-
-
-@dataclass(frozen=True, eq=False)
-class Quantization:
-    """real = scale * (q - zero_point)."""
-
-    scale: np.ndarray
-    """float32 [1], or one for each slice along ``axis``."""
-    zero_point: np.ndarray
-    """int32, as long as ``scale``."""
-    axis: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class TensorSpec:
-    """An input or output."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    """-1: known at run time only."""
-    symbols: tuple[str, ...]
-    """The name of each size that is known at run time only, "" for the others."""
-    quantization: Quantization | None
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}{self.with_sizes(self.shape)}"
-
-    def with_sizes(self, shape: Sequence[int]) -> str:
-        """Some shape as text, with the names of sizes that are not known (-1)."""
-        sizes = ((symbol or "?") if size < 0 else str(size) for size, symbol in zip(shape, self.symbols, strict=True))
-        return f"[{', '.join(sizes)}]"
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One node of a profiled run."""
-
-    name: str
-    op: str
-    kernel: str
-    """The C function that ran."""
-    ns: int
-    """Nanoseconds; 0 when the result is a view of the input and no code ran."""
-    macs: int
-    parts: int
-    """Into how many parts the work was split."""
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes that a model takes."""
-
-    arena: int
-    """Activations and scratch."""
-    arena_lower_bound: int
-    """The largest set that lives at once: no plan needs less."""
-    constants: int
-    """Weights and tables in the file, which is mapped."""
-    packed: int
-    """Copies of weights in the layout of a kernel."""
-    overhead: int
-    """Tables of the session."""
 
 
 Inputs = Mapping[str, Any] | Sequence[Any] | np.ndarray | None
@@ -205,21 +127,25 @@ class Model:
         self._threads = threads
         self._message = ffi.new("lith_message *")
         self._bound: dict[tuple[str, int], np.ndarray] = {}
+        self._unbound = lib.lith_model_input_count(file.pointer)
         options = ffi.new(
             "lith_session_options *", {"struct_size": ffi.sizeof("lith_session_options"), "threads": threads}
         )
         result = ffi.new("lith_session **")
         check(lib.lith_session_create(file.pointer, options, result, self._message), self._message, where=file.where)
-        self._session = result[0]
+        self._session: Any = result[0]
         self._finalizer = weakref.finalize(self, _destroy, self._session, file)
         info = ffi.new("lith_model_info *")
         check(lib.lith_model_get_info(file.pointer, info))
         self._info = info
+        self._is_dynamic = bool(info.is_dynamic)
         self._inputs = tuple(
-            self._spec(lib.lith_model_input_info, index) for index in range(lib.lith_model_input_count(file.pointer))
+            read_spec(lib.lith_model_input_info, file.pointer, index)
+            for index in range(lib.lith_model_input_count(file.pointer))
         )
         self._outputs = tuple(
-            self._spec(lib.lith_model_output_info, index) for index in range(lib.lith_model_output_count(file.pointer))
+            read_spec(lib.lith_model_output_info, file.pointer, index)
+            for index in range(lib.lith_model_output_count(file.pointer))
         )
         self._read_shapes()
 
@@ -284,7 +210,7 @@ class Model:
     @property
     def is_dynamic(self) -> bool:
         """Whether sizes depend on the values of inputs, so that those of outputs are known only after a run."""
-        return bool(self._info.is_dynamic)
+        return self._is_dynamic
 
     @property
     def memory(self) -> Memory:
@@ -320,6 +246,26 @@ class Model:
             return {spec.name: self._output(index) for index, spec in enumerate(self._outputs)}
 
     __call__ = run
+
+    def invoke(self) -> None:
+        """Runs the model once on the memory that is bound (see ``bind``): the shortest way, for calls of microseconds.
+
+        Outputs are in their bound arrays. Raises InputError as long as an input is not bound.
+        """
+        with self._lock:
+            session = self._open()
+            if self._unbound:
+                names = [spec.name for index, spec in enumerate(self._inputs) if ("input", index) not in self._bound]
+                raise InputError(
+                    f"input '{names[0]}' is not bound",
+                    where=self._file.where,
+                    hint="bind() every input first, or give arrays to run()",
+                )
+            status = self._lib.lith_session_run(session, self._message)
+            if status:
+                check(status, self._message, where=self._file.where)
+            if self._is_dynamic:
+                self._read_shapes()
 
     def profile(self, inputs: Inputs = None, /, *more: Any) -> list[Layer]:
         """Runs the model once; the nodes with their times, in order."""
@@ -388,6 +334,7 @@ class Model:
     def close(self) -> None:
         """Gives the memory back; also at the end of a ``with`` block. May be called twice."""
         with self._lock, self._life:
+            self._session = None
             self._finalizer()
 
     def __enter__(self) -> Model:
@@ -408,7 +355,7 @@ class Model:
     # --- inside (the lock is held) ------------------------------------------------------------------------------
 
     def _open(self) -> Any:
-        if not self._finalizer.alive:
+        if self._session is None:
             raise MicrolithError("the model was closed", where=self._file.where)
         if self._threads > 1 and os.getpid() != self._process:
             raise MicrolithError(
@@ -417,23 +364,6 @@ class Model:
                 hint="load it in this process",
             )
         return self._session
-
-    def _spec(self, ask: Any, index: int) -> TensorSpec:
-        info = ffi.new("lith_tensor_info *")
-        check(ask(self._file.pointer, index, info))
-        rank = info.rank
-        quantization = None
-        if info.quant_count > 0:
-            scale = np.frombuffer(ffi.buffer(info.scales, 4 * info.quant_count), np.float32).copy()
-            zero_point = np.frombuffer(ffi.buffer(info.zero_points, 4 * info.quant_count), np.int32).copy()
-            quantization = Quantization(scale, zero_point, None if info.quant_axis < 0 else info.quant_axis)
-        return TensorSpec(
-            name=text(info.name),
-            dtype=np.dtype(_NUMPY[text(self._lib.lith_dtype_name(info.dtype))]),
-            shape=tuple(info.dims[axis] for axis in range(rank)),
-            symbols=tuple(text(info.symbols[axis]) for axis in range(rank)),
-            quantization=quantization,
-        )
 
     def _expected(self) -> str:
         inputs = ", ".join(map(str, self._inputs)) or "none"
@@ -470,10 +400,13 @@ class Model:
         status = self._lib.lith_session_resize(self._open(), wanted, len(shapes), self._message)
         check(status, self._message, where=self._file.where)
         self._bound.clear()
+        self._unbound = len(self._inputs)
         self._read_shapes()
 
     def _ordered(self, inputs: Inputs, more: Sequence[Any]) -> list[Any]:
         """What was given for each input; None where a buffer is bound and nothing was given."""
+        if not self._bound and not more and type(inputs) is np.ndarray and len(self._inputs) == 1:
+            return [inputs]
         bound = [("input", index) in self._bound for index in range(len(self._inputs))]
         if isinstance(inputs, Mapping) and not more:
             names = {spec.name for spec in self._inputs}
@@ -513,6 +446,9 @@ class Model:
         shapes = []
         for spec, current, array in zip(self._inputs, self._shapes, arrays, strict=True):
             shape = current if array is None else array.shape
+            if shape == current:
+                shapes.append(shape)
+                continue
             # What was fixed may have been resized; what is open takes any size.
             wanted = tuple(size if open_size >= 0 else -1 for open_size, size in zip(spec.shape, current, strict=True))
             if len(shape) != len(wanted) or any(
@@ -538,6 +474,8 @@ class Model:
 
         Tensors of other libraries come through DLPack, without a copy.
         """
+        if type(value) is np.ndarray and value.dtype == spec.dtype and value.flags.c_contiguous:
+            return value
         try:
             if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray):
                 value = np.from_dlpack(value)
@@ -581,10 +519,11 @@ class Model:
         self._bound.pop((kind, index), None)
         if array is not None:
             self._bound[kind, index] = array
+        self._unbound = sum(("input", place) not in self._bound for place in range(len(self._inputs)))
 
     def _run(self) -> None:
         check(self._lib.lith_session_run(self._open(), self._message), self._message, where=self._file.where)
-        if self._info.is_dynamic:
+        if self._is_dynamic:
             self._read_shapes()
 
     def _output(self, index: int) -> np.ndarray:

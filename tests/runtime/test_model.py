@@ -273,8 +273,15 @@ def test_bound_buffers(case: Case) -> None:
         assert all(results[name] is buffers[name] for name in buffers)
         for name in plain:
             np.testing.assert_array_equal(results[name], plain[name])
+    for buffer in buffers.values():
+        buffer[...] = 0
+    model.invoke()
+    for name in plain:
+        np.testing.assert_array_equal(buffers[name], plain[name])
     for name in (*case.inputs, *buffers):
         model.bind(name, None)
+    with pytest.raises(InputError, match=f"input '{next(iter(case.inputs))}' is not bound"):
+        model.invoke()
     assert model.arena_bytes == arena
     for buffer in buffers.values():
         buffer[...] = 0
