@@ -106,15 +106,18 @@ def _movable(options: QuantizeOptions) -> list[frozenset[str]]:
 MOST_PRODUCTS = 2e9
 """Of one run over the search samples, about."""
 
+MOST_FEEDS = 256
+"""On fewer, where more would cost little, a candidate wins by chance that is worse on other data."""
+
 
 def search_size(graph: Graph) -> int:
-    """How many feeds candidates are compared on: 4 to 64, by the multiplications that a feed takes."""
+    """How many feeds candidates are compared on: 4 to ``MOST_FEEDS``, by the multiplications that a feed takes."""
     products = 1.0
     for node in graph.nodes:
         if node.op in WEIGHTED:
             places = [dim for dim in node.output.shape[1:-1] if isinstance(dim, int)]
             products += float(np.prod(node.input(1).type.static_shape)) * float(np.prod(places or [1]))
-    return int(np.clip(MOST_PRODUCTS / products, 4, 64))
+    return int(np.clip(MOST_PRODUCTS / products, 4, MOST_FEEDS))
 
 
 def _search(
@@ -211,6 +214,10 @@ def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Can
     return max(found, key=lambda candidate: candidate.figure)
 
 
+HEADROOM = 2.0
+"""16 bits hold so many times what was seen: new data goes beyond it, and one bit of 16 is nothing beside 8-bit weights."""
+
+
 def quants_of(search: Search, observer: str) -> dict[int, Quant]:
     """Scale and zero point of each group: its range holds those of all that decide about it."""
     result = {}
@@ -225,6 +232,8 @@ def quants_of(search: Search, observer: str) -> dict[int, Quant]:
         ]
         ranges += [(float(table.min()), float(table.max())) for table in tables if table is not None]
         low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+        if group.dtype is DType.s16:
+            low, high = HEADROOM * low, HEADROOM * high
         result[id(group)] = activation_quant(low, high, group.dtype)
     return result
 

@@ -71,6 +71,15 @@ def test_16x8_is_finer(cnn: onnx.ModelProto) -> None:
     assert all(layer.reason for layer in report.floats)
 
 
+def test_16_bits_have_room_for_new_data(cnn: onnx.ModelProto) -> None:
+    """Data half as large again as all that calibration saw is no worse off; int8, whose range it leaves, is."""
+    seen, larger = images(), [1.5 * image for image in images(8, seed=5)]
+    wide, _ = quantized(cnn, seen, scheme="16x8")
+    narrow, _ = quantized(cnn, seen)
+    assert sqnr_to_onnxruntime(cnn, wide, larger) > sqnr_to_onnxruntime(cnn, wide, images(8, seed=5)) - 1
+    assert sqnr_to_onnxruntime(cnn, narrow, larger) < sqnr_to_onnxruntime(cnn, narrow, images(8, seed=5)) - 1
+
+
 def test_pools_of_16_bits() -> None:
     rng = np.random.default_rng(2)
     model = onnx_nets.two_convolutions(rng, pool=True)
