@@ -215,7 +215,7 @@ def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Can
 
 
 HEADROOM = 2.0
-"""16 bits hold so many times what was seen: new data goes beyond it, and one bit of 16 is nothing beside 8-bit weights."""
+"""16 bits hold so many times what was seen: new data goes beyond, and one bit of 16 is little beside 8-bit weights."""
 
 
 def quants_of(search: Search, observer: str) -> dict[int, Quant]:
