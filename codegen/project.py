@@ -17,7 +17,7 @@ from ..dtypes import DType
 from ..errors import InputError, ShapeError, UnsupportedError
 from ..evaluate import evaluate
 from ..ir import Graph, Value
-from ..lower import lower
+from ..lower import Ordering, lower
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, emit, projects, ramlimit
@@ -64,6 +64,8 @@ class Report:
     files: tuple[str, ...]
     stripes: ramlimit.Stripes | None = None
     """How the first layers are divided to keep to a limit of RAM."""
+    ordering: Ordering | None = None
+    """What the order of the layers is worth; None when it is that of the stripes."""
 
     @property
     def flash_bytes(self) -> int:
@@ -145,7 +147,7 @@ def generate(
     view = dataclasses.replace(view, samples=tuple(stored))
 
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
-    report = dataclasses.replace(_report(view, project, [*files, REPORT]), stripes=stripes)
+    report = dataclasses.replace(_report(view, project, [*files, REPORT]), stripes=stripes, ordering=program.ordering)
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)
     return report

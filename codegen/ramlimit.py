@@ -54,7 +54,12 @@ def fit(
             if count < 2 or count * length > _MOST_CALLS:
                 continue
             striped = lower(
-                stripe(graph, length, count), target.isa, alignment=target.alignment, overlap=True, **options
+                stripe(graph, length, count),
+                target.isa,
+                alignment=target.alignment,
+                overlap=True,
+                reorder=False,  # the stripes stand in theirs
+                **options,
             )
             least = striped if striped.arena_size < least.arena_size else least
             found = _costs(striped, program, length, count)

@@ -17,6 +17,7 @@ from .binding import Binding, BoundNode, bind_graph
 from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
 from .nnacl_kernels import catalogue, planner
+from .order import choose_order
 from .size_ranges import Size, SizeRange, split
 from .sweep import Sweep, sweep
 
@@ -88,6 +89,18 @@ class ProgramState:
 
 
 @dataclass(frozen=True)
+class Ordering:
+    """What the order of the calls is worth. Sizes in bytes."""
+
+    given_arena_size: int
+    """Of the arena in the order of the model."""
+    bound: int
+    """What any order needs at least at one time, with all that kernels and views may save."""
+    optimal: bool
+    """No order has less to keep at one time."""
+
+
+@dataclass(frozen=True)
 class Program:
     """A graph bound to a machine."""
 
@@ -104,6 +117,8 @@ class Program:
     states: tuple[ProgramState, ...] = ()
     ranges: Mapping[str, SizeRange] = field(default_factory=dict)
     """The symbols whose sizes are chosen at run time. Combinations are in the order of ``itertools.product``."""
+    ordering: Ordering | None = None
+    """None: the order of the model was kept without a look at others."""
 
     @property
     def macs(self) -> int:
@@ -144,15 +159,18 @@ def lower(
     alignment: int = 16,
     runnable: bool = False,
     overlap: bool = False,
+    reorder: bool = True,
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None,
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
     ``sizes`` gives the sizes of symbols, or ranges in place of those of the graph; the arena then suffices for every
-    size. With ``runnable`` only kernels that this build can run are taken. With ``overlap`` results may be written over
-    inputs that nothing else needs, as far as the kernels allow when each is run as one part; generated code does so,
-    the runtime with its threads does not. ``substitute`` says for each node, where sizes are fixed and outside of
-    subgraphs, whether another library computes it; its results and workspaces then lie on nothing that is needed.
+    size. With ``runnable`` only kernels that this build can run are taken. With ``overlap`` results may be written
+    over inputs that nothing else needs, as far as the kernels allow when each is run as one part, and unless
+    ``reorder`` is false the calls stand in another order than the nodes if that makes the arena smaller; generated
+    code does so, the runtime with its threads does not. ``substitute`` says for each node, where sizes are fixed and
+    outside of subgraphs, whether another library computes it; its results and workspaces then lie on nothing that is
+    needed.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -164,7 +182,9 @@ def lower(
     ranges = {name: item for name, item in ranges.items() if name in used}
     swept = sweep(graph, fixed, ranges) if ranges else None
     binding = bind_graph(graph, fixed) if swept is None else swept.binding
-    return _lowered(graph, binding, _Machine(tuple(isa), alignment, runnable, overlap, substitute), swept)
+    return _lowered(
+        graph, binding, _Machine(tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute), swept
+    )
 
 
 @dataclass(frozen=True)
@@ -175,6 +195,7 @@ class _Machine:
     alignment: int
     runnable: bool
     overlap: bool
+    reorder: bool
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None
 
 
@@ -207,25 +228,36 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         else max(catalogue.workspace(kernel, params) for params in rows)
         for kernel, rows, inner, other in zip(chosen, structs, parts, others, strict=True)
     ]
-    plan = planner.plan_memory(
-        [planner.PlanTensor(nbytes[value], _memory(value, constants, kept)) for value in values],
-        [
-            planner.PlanNode(
-                tuple(None if value is None else index_of[value] for value in item.node.inputs),
-                tuple(index_of[value] for value in item.node.outputs),
-                _alias(item, swept),
-                workspace,
-                _leads(item, kernel, rows) if machine.overlap and other is None else None,
-                catalogue.holds(item.node.op, item.params, len(item.node.inputs)) if pieces and kernel else None,
-                catalogue.held(item.node.op, item.params) if pieces and kernel else -1,
-            )
-            for item, kernel, workspace, rows, other in zip(bound, chosen, workspaces, structs, others, strict=True)
-        ]
-        + [planner.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states],
-        [index_of[value] for value in graph.inputs if value not in binding.data],
-        [index_of[value] for value in graph.outputs],
-        alignment,
-    )
+    plan_tensors = [planner.PlanTensor(nbytes[value], _memory(value, constants, kept)) for value in values]
+    plan_nodes = [
+        planner.PlanNode(
+            tuple(None if value is None else index_of[value] for value in item.node.inputs),
+            tuple(index_of[value] for value in item.node.outputs),
+            _alias(item, swept),
+            workspace,
+            _leads(item, kernel, rows) if machine.overlap and other is None else None,
+            catalogue.holds(item.node.op, item.params, len(item.node.inputs)) if pieces and kernel else None,
+            catalogue.held(item.node.op, item.params) if pieces and kernel else -1,
+        )
+        for item, kernel, workspace, rows, other in zip(bound, chosen, workspaces, structs, others, strict=True)
+    ]
+    writes = [planner.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states]
+    inputs = [index_of[value] for value in graph.inputs if value not in binding.data]
+    outputs = [index_of[value] for value in graph.outputs]
+    order: Sequence[int] = range(len(bound))
+    plan = planner.plan_memory(plan_tensors, [*plan_nodes, *writes], inputs, outputs, alignment)
+    ordering = None
+    if machine.reorder:
+        needed = [*outputs, *(index_of[state.output] for state in states)]
+        best = choose_order(plan_tensors, plan_nodes, inputs, needed, alignment)
+        ordering = Ordering(plan.arena_size, best.bound, best.is_optimal)
+        if best.peak < best.given_peak:
+            nodes = [*(plan_nodes[position] for position in best.nodes), *writes]
+            other_plan = planner.plan_memory(plan_tensors, nodes, inputs, outputs, alignment)
+            if other_plan.arena_size < plan.arena_size:
+                plan, order = other_plan, best.nodes
+            else:
+                ordering = dataclasses.replace(ordering, optimal=False)
     tensors = tuple(
         ProgramTensor(
             value.name,
@@ -240,18 +272,17 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
     )
     calls = tuple(
         _call(
-            item,
-            kernel,
+            bound[position],
+            chosen[position],
             workspaces[position],
-            plan,
-            position,
+            plan.workspace_offsets[step],
             index_of,
             tensors,
             parts[position],
-            swept,
+            None if swept is None else swept.params[position],
             others[position],
         )
-        for position, (item, kernel) in enumerate(zip(bound, chosen, strict=True))
+        for step, position in enumerate(order)
     ) + tuple(_assignment(state, types, index_of, machine.isa, machine.runnable) for state in states)
     return Program(
         name=graph.name,
@@ -264,6 +295,7 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         alignment=alignment,
         states=tuple(ProgramState(index_of[state.input], state.start()) for state in graph.states),
         ranges={} if swept is None else dict(zip(swept.symbols, swept.ranges, strict=True)),
+        ordering=ordering,
     )
 
 
@@ -406,12 +438,11 @@ def _call(
     item: BoundNode,
     kernel: catalogue.Kernel | None,
     workspace: int,
-    plan: planner.MemoryPlan,
-    position: int,
+    workspace_offset: int,
     index_of: Mapping[Value, int],
     tensors: Sequence[ProgramTensor],
     parts: tuple[Program, ...],
-    swept: Sweep | None,
+    words: np.ndarray | None,
     other: Substitute | None,
 ) -> Call:
     node = item.node
@@ -426,7 +457,7 @@ def _call(
             inputs=tuple(None if value is None else index_of[value] for value in node.inputs),
             outputs=outputs,
             workspace=workspace,
-            workspace_offset=plan.workspace_offsets[position],
+            workspace_offset=workspace_offset,
             macs=max(inner) * (1 if item.iterations is None else item.iterations),
             parts=parts,
         )
@@ -440,7 +471,6 @@ def _call(
         for index, value in enumerate(node.inputs)
     )
     starts = [None if index is None else tensors[index].offset for index in inputs]
-    words = None if swept is None else swept.params[position]
     return Call(
         node=node,
         kernel=kernel,
@@ -449,9 +479,9 @@ def _call(
         inputs=inputs,
         outputs=outputs,
         workspace=workspace,
-        workspace_offset=plan.workspace_offsets[position],
+        workspace_offset=workspace_offset,
         macs=catalogue.macs(node.op, item.params),
         packed=packed,
-        elided=_is_elided(item, starts, tensors[outputs[0]].offset, fixed=swept is None),
+        elided=_is_elided(item, starts, tensors[outputs[0]].offset, fixed=words is None),
         variation=words if words is not None and (words != words[-1]).any() else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -90,6 +91,7 @@ def command(
         "parameters": sum(tensor.type.count for tensor in program.tensors if tensor.data is not None),
         "arena_bytes": program.arena_size,
         "arena_lower_bound": program.arena_lower_bound,
+        "ordering": None if program.ordering is None else dataclasses.asdict(program.ordering),
         "weight_bytes": program.constant_bytes,
         "code_bytes": None if size is None else size.code,
         "ram_bytes": program.arena_size if size is None else size.ram,
@@ -149,6 +151,9 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
         f"{bytes_text(report['arena_lower_bound'])}), flash {bytes_text(report['flash_bytes'])} ({flash})",
         highlight=False,
     )
+    if report["ordering"] and (saved := report["ordering"]["given_arena_size"] - report["arena_bytes"]) > 0:
+        proof = "no order needs less" if report["ordering"]["optimal"] else "not proved to be the best"
+        console.print(f"the order of the layers saves {bytes_text(saved)} of RAM ({proof})", highlight=False)
     for size, (low, high) in report["ranges"].items():
         console.print(f"size {size}: {low} to {high}; the figures are those of the largest", highlight=False)
     if report["ram_available"]:
