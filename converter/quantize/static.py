@@ -17,7 +17,7 @@ from .calibration_data import CalibrationSet, Feed, open_calibration
 from .compress import COMPRESSED
 from .equalize import equalized
 from .insert import Decision, apply, bias_of, nearest_weights
-from .mixed import within_budgets
+from .mixed import BudgetError, Choice, within_budgets
 from .moments import can_measure, measure
 from .observers import OBSERVERS, TensorStats, percentile
 from .options import QuantizeOptions
@@ -69,6 +69,19 @@ def quantize_static(
     _require_floats(graph)
     data = open_calibration(options.calibrate, graph, options.images, options.samples)
     feeds = list(islice(iter(data), options.search_samples or search_size(graph)))
+    search, best, count = _uniform(graph, options, data, feeds, progress)
+    if options.max_flash is not None or options.max_drop is not None:
+        search, best = _mixed(search, best, _uniform(graph, replace(options, scheme="16x8"), data, feeds, progress)[:2])
+    report = _report(search, best, count)
+    if options.require_int8:
+        _require_integers(report)
+    return best.graph, report
+
+
+def _uniform(
+    graph: Graph, options: QuantizeOptions, data: CalibrationSet, feeds: list[Feed], progress: Progress | None
+) -> tuple[Search, Candidate, int]:
+    """The best of the scheme that the options name, what it was found with, and the number of all feeds."""
     search, count = _search(graph, options, data, feeds, progress)
     best = choose_weights(search, choose_ranges(search), data)
     for kinds in _movable(options):
@@ -81,12 +94,7 @@ def quantize_static(
         found = choose_weights(other, choose_ranges(other, [str(best.label["observer"])], label), data)
         if found.figure > best.figure or options.equalize or options.smooth:
             search, best, graph = other, found, moved
-    if options.max_flash is not None or options.max_drop is not None:
-        best = _mixed(search, best)
-    report = _report(search, best, count)
-    if options.require_int8:
-        _require_integers(report)
-    return best.graph, report
+    return search, best, count
 
 
 EXPONENT = 0.5
@@ -138,16 +146,37 @@ def _search(
     return Search(graph, options, placement, stats, feeds, record(graph, feeds)), count
 
 
-def _mixed(search: Search, best: Candidate) -> Candidate:
-    """Bits for each layer within the budgets."""
+def _mixed(search: Search, best: Candidate, wide: tuple[Search, Candidate]) -> tuple[Search, Candidate]:
+    """Bits for each layer within the budgets: from the best weights for int8, and from those for 16x8, ``wide``, which
+    other layers have that are not int8."""
+    wide[0].wanted, wide[0].options = search.wanted, search.options
+    found: list[tuple[Search, Choice, Candidate]] = []
+    failures: list[MicrolithError] = []
+    for start in ((search, best), wide):
+        try:
+            found.append((start[0], _within_budgets(*start), start[1]))
+        except BudgetError as error:
+            failures.append(error)
+    if not found:
+        raise failures[0]
+    options = search.options
+    if options.max_drop is not None and options.max_flash is None:
+        chosen, choice, base = min(found, key=lambda item: (item[1].constant_bytes, -item[1].figure))
+    else:
+        chosen, choice, base = max(found, key=lambda item: item[1].figure)
+    chosen.placement, chosen.tried = choice.decision.placement, search.tried + wide[0].tried
+    return chosen, Candidate({**base.label, "bits": choice.label}, choice.decision, choice.graph, choice.figure)
+
+
+def _within_budgets(search: Search, best: Candidate) -> Choice:
+    """With the weights of one candidate."""
     options = search.options
     observer = str(best.label["observer"])
-    named = layers_named(search.base, options.float_layers, "float_layers")
+    real = layers_named(search.base, options.float_layers, "float_layers")
+    wide_always = layers_named(search.base, options.wide_layers, "wide_layers")
 
     def redecide(floats: frozenset[str], wide: frozenset[str]) -> Decision:
-        base = DType.s16 if options.scheme == "16x8" else DType.s8
-        keep = not options.require_int8
-        placement = place(search.base, floats | named, wide, base, keep)
+        placement = place(search.base, floats | real, wide | wide_always, DType.s8, not options.require_int8)
         decision = replace(best.decision, placement=placement, quants={})
         decision.quants = quants_of(replace(search, placement=placement), observer)
         return decision
@@ -156,18 +185,17 @@ def _mixed(search: Search, best: Candidate) -> Candidate:
         found = search.measure(decision, observer=observer, bits="mixed")
         return found.graph, found.figure
 
-    simulator = Simulator(search.base, search.placement, search.feeds)
-    choice = within_budgets(
-        best.decision,
-        simulator,
+    start = redecide(frozenset(), frozenset())
+    return within_budgets(
+        start,
+        Simulator(search.base, start.placement, search.feeds),
         redecide,
         measure_one,
         max_flash=options.max_flash,
         max_drop=options.max_drop,
         group=options.group,
+        is_integer=(lambda graph: not float_layers(graph)) if options.require_int8 else None,
     )
-    search.placement = choice.decision.placement
-    return Candidate({**best.label, "bits": choice.label}, choice.decision, choice.graph, choice.figure)
 
 
 def choose_ranges(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from microlith.converter import import_model
 from microlith.converter.pipeline import FLOAT_PASSES, optimize
 from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
 from microlith.converter.quantize.equalize import equalized
-from microlith.converter.quantize.mixed import noise_share
+from microlith.converter.quantize.mixed import Layer, best_points, noise_share
 from microlith.errors import InputError, MicrolithError
 from microlith.evaluate import evaluate
 from microlith.ops.compressed import decode_rows, pack_rows
@@ -33,16 +34,55 @@ def cnn() -> onnx.ModelProto:
 
 def test_flash_budget(cnn: onnx.ModelProto) -> None:
     _, plain = quantized(cnn, images(8))
-    budget = int(plain.constant_bytes * 0.85)
+    budget = int(plain.constant_bytes * 0.6)
     graph, report = quantized(cnn, images(8), max_flash=budget)
     assert sum(value.type.nbytes for value in graph.constants()) <= budget
     assert "int4" in report.choices["bits"]
 
 
-def test_more_bits_at_the_flash_of_int8(cnn: onnx.ModelProto) -> None:
+def test_more_of_the_outputs_at_the_flash_of_int8(cnn: onnx.ModelProto) -> None:
     _, plain = quantized(cnn, images(8))
-    _, mixed = quantized(cnn, images(8), max_flash=int(plain.constant_bytes * 1.2))
+    _, mixed = quantized(cnn, images(8), max_flash=plain.constant_bytes)
+    assert mixed.constant_bytes <= plain.constant_bytes
     assert plain.sqnr is not None and mixed.sqnr is not None and mixed.sqnr > plain.sqnr
+
+
+def test_less_flash_at_the_noise_of_16x8(cnn: onnx.ModelProto) -> None:
+    _, wide = quantized(cnn, images(8), scheme="16x8")
+    assert wide.sqnr is not None
+    _, mixed = quantized(cnn, images(8), max_drop=noise_share(wide.sqnr))
+    assert mixed.constant_bytes < wide.constant_bytes
+    assert mixed.sqnr is not None and mixed.sqnr >= wide.sqnr
+
+
+def test_budgets_with_integers_alone(cnn: onnx.ModelProto) -> None:
+    """The second model has a form on 16 bits for each of its ops; the first has not, and keeps int8."""
+    rng = np.random.default_rng(2)
+    pools = onnx_nets.two_convolutions(rng, pool=True)
+    samples = [rng.standard_normal((1, 4, 6, 6)).astype(np.float32) for _ in range(8)]
+    for model, data, gain in ((cnn, images(8), 0.0), (pools, samples, 3.0)):
+        _, plain = quantized(model, data)
+        _, mixed = quantized(model, data, max_flash=int(plain.constant_bytes * 1.3), require_int8=True)
+        assert {layer.numbers for layer in mixed.layers} <= {"int8", "16x8", "int16", "integers"}
+        assert plain.sqnr is not None and mixed.sqnr is not None and mixed.sqnr >= plain.sqnr + gain
+
+
+def test_best_points_are_those_of_all_combinations(cnn: onnx.ModelProto) -> None:
+    rng = np.random.default_rng(8)
+    states = ("int4", "int8", "float16")
+    node = optimize(import_model(cnn), passes=FLOAT_PASSES).nodes[0]
+    layers = [
+        Layer(node, {state: (int(rng.integers(1, 50)), float(rng.random())) for state in states}) for _ in range(5)
+    ]
+    sums = [
+        (sum(item[0] for item in chosen), sum(item[1] for item in chosen))
+        for chosen in itertools.product(*(layer.options.values() for layer in layers))
+    ]
+    wanted = [
+        one for one in sums if not any(other != one and other[0] <= one[0] and other[1] <= one[1] for other in sums)
+    ]
+    found = [(point.bytes, point.noise) for point in best_points(layers, states)]
+    np.testing.assert_allclose(found, sorted(set(wanted)))
 
 
 def test_drop_budget(cnn: onnx.ModelProto) -> None:
