@@ -22,6 +22,7 @@ from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, emit, projects, ramlimit
 from .names import identifier
+from .stack_depth import StackDepth
 from .trim import trim
 from .view import ModelView, build_view, sample_view
 
@@ -54,6 +55,7 @@ class Report:
     workspace_bytes: int
     """The largest workspace of a layer; part of the arena."""
     stack_bytes: int
+    """On the safe side, or exact for ``stack_compiler``."""
     weight_bytes: int
     params_bytes: int
     inputs: tuple[Mapping[str, Any], ...]
@@ -64,6 +66,8 @@ class Report:
     files: tuple[str, ...]
     stripes: ramlimit.Stripes | None = None
     """How the first layers are divided to keep to a limit of RAM."""
+    stack_compiler: str | None = None
+    """Whose code the stack was measured in."""
     ordering: Ordering | None = None
     """What the order of the layers is worth; None when it is that of the stripes."""
 
@@ -89,6 +93,7 @@ def generate(
     project: str = "standalone",
     kernels: Literal["own", "cmsis-nn"] = "own",
     ram_limit: int | None = None,
+    stack: StackDepth | None = None,
     force: bool = False,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
@@ -102,7 +107,8 @@ def generate(
     source up to 16 MiB, beyond which compilers become slow. ``project`` names the build system or ecosystem that the
     folder is laid out for, one of ``projects.EMITTERS``. ``kernels`` "cmsis-nn" calls Arm's library, which the user
     brings, for the layers that it serves. ``ram_limit`` is the most bytes of arena and stack: if need be, the first
-    layers run in stripes (``stripes.py``).
+    layers run in stripes (``stripes.py``). ``stack`` is how deep the stack of this project was found to get, in
+    place of an estimate (``measured.py``).
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
@@ -133,6 +139,8 @@ def generate(
         )
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
+    if stack is not None:
+        view = dataclasses.replace(view, stack_size=stack.total, stack_compiler=stack.compiler)
     texts = closure.kernel_files(view.sources, view.headers)
     if row.is_bare_metal:
         view, texts = trim(view, program, texts)
@@ -147,7 +155,9 @@ def generate(
     view = dataclasses.replace(view, samples=tuple(stored))
 
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
-    report = dataclasses.replace(_report(view, project, [*files, REPORT]), stripes=stripes, ordering=program.ordering)
+    report = dataclasses.replace(
+        _report(view, project, [*files, REPORT], stack), stripes=stripes, ordering=program.ordering
+    )
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)
     return report
@@ -247,7 +257,7 @@ def _draw(value: Value, sizes: Mapping[str, int], generator: np.random.Generator
     return generator.integers(0, 10, shape).astype(dtype.numpy)
 
 
-def _report(view: ModelView, project: str, files: list[str]) -> Report:
+def _report(view: ModelView, project: str, files: list[str], stack: StackDepth | None) -> Report:
     def tensors(views: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
         return tuple(
             {
@@ -268,6 +278,7 @@ def _report(view: ModelView, project: str, files: list[str]) -> Report:
         arena_lower_bound=view.arena_lower_bound,
         workspace_bytes=view.largest_workspace,
         stack_bytes=view.stack_size,
+        stack_compiler=view.stack_compiler or None,
         weight_bytes=view.weights_size,
         params_bytes=view.params_size,
         inputs=tensors(view.inputs),
@@ -284,6 +295,7 @@ def _report(view: ModelView, project: str, files: list[str]) -> Report:
                 "macs": layer.macs,
                 "constant_bytes": layer.constant_bytes,
                 "workspace_bytes": layer.workspace,
+                "stack_bytes": None if stack is None or layer.elided else stack.layers.get(layer.kernel),
             }
             for layer in view.all_layers
         ),

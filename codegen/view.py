@@ -177,6 +177,8 @@ class ModelView:
     largest_workspace: int = field(default=0)
     sizes: tuple[SizeView, ...] = ()
     tables: tuple[TableView, ...] = ()
+    stack_compiler: str = ""
+    """For whose code the stack size is exact; empty: an estimate on the safe side."""
 
     @property
     def all_layers(self) -> tuple[LayerView, ...]:

@@ -29,6 +29,7 @@ from .ops_option import OpsOption
 
 if TYPE_CHECKING:
     from microlith.codegen.execute import Size
+    from microlith.codegen.stack_depth import StackDepth
     from microlith.ir import Graph
 
 NAME = "check"
@@ -69,7 +70,7 @@ def command(
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)
         raise typer.Exit(1) from None
-    size = _measured(graph, target) if measure else None
+    size, stack = _measured(graph, target) if measure else (None, None)
     layers: list[dict[str, Any]] = [
         {
             "op": call.node.op,
@@ -79,6 +80,7 @@ def command(
             "kernel": None if call.elided or call.kernel is None else call.kernel.symbol,
             "elided": call.elided,
             "macs": call.macs,
+            "stack_bytes": None if stack is None or call.kernel is None else stack.layers.get(call.kernel.symbol),
         }
         for call in program.calls
     ]
@@ -94,6 +96,7 @@ def command(
         "ordering": None if program.ordering is None else dataclasses.asdict(program.ordering),
         "weight_bytes": program.constant_bytes,
         "code_bytes": None if size is None else size.code,
+        "stack_bytes": None if stack is None else stack.total,
         "ram_bytes": program.arena_size if size is None else size.ram,
         "flash_bytes": program.constant_bytes if size is None else size.flash,
         "ram_available": budgets["ram"] or row.ram_bytes,
@@ -117,17 +120,23 @@ def command(
         raise typer.Exit(1)
 
 
-def _measured(graph: Graph, target: str) -> Size:
+def _measured(graph: Graph, target: str) -> tuple[Size, StackDepth | None]:
     """Generates and compiles in a folder that goes away."""
     from microlith import generate, targets
     from microlith.codegen import execute
+    from microlith.codegen.measured import build_and_measure
+    from microlith.codegen.stack_depth import can_measure
 
     execute.require_tools(targets.get(target))
     with progress_bar(f"compile for {target}"), tempfile.TemporaryDirectory(prefix="microlith-check-") as folder:
         generate(graph, target, Path(folder) / "project", name="model")
         project = execute.Project.open(Path(folder) / "project")
-        execute.build(project)
-        return execute.measure_size(project)
+        stack = None
+        if can_measure(project.target):
+            stack = build_and_measure(project)
+        else:
+            execute.build(project)
+        return execute.measure_size(project), stack
 
 
 def _print(report: dict[str, Any], name: str, board: str) -> None:
@@ -151,6 +160,12 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
         f"{bytes_text(report['arena_lower_bound'])}), flash {bytes_text(report['flash_bytes'])} ({flash})",
         highlight=False,
     )
+    if report["stack_bytes"] is not None:
+        deepest = [f"{x['op']}, {x['kernel']}" for x in report["layers"] if x["stack_bytes"] == report["stack_bytes"]]
+        where = f" ({deepest[0]})" if deepest else ""
+        console.print(
+            f"stack of a run: {report['stack_bytes']:,} bytes{where}, interrupts not counted", highlight=False
+        )
     if report["ordering"] and (saved := report["ordering"]["given_arena_size"] - report["arena_bytes"]) > 0:
         proof = "no order needs less" if report["ordering"]["optimal"] else "not proved to be the best"
         console.print(f"the order of the layers saves {bytes_text(saved)} of RAM ({proof})", highlight=False)

@@ -96,14 +96,19 @@ def command(
             "--ram-limit", help="Most bytes of arena and stack, such as 24K: layers run in stripes if need be."
         ),
     ] = None,
+    measure_stack: Annotated[
+        bool,
+        typer.Option("--measure-stack", help="Compile first, and state the exact depth of the stack (boards, gcc)."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print a model as a standalone C project for a target: readable source, weights, self-test, build files."""
     from microlith import generate
     from microlith.codegen import next_step
+    from microlith.codegen.measured import generate_measured
 
     limit = parse_size("--ram-limit", ram_limit)
-    report = generate(
+    report = (generate_measured if measure_stack else generate)(
         open_graph(model, shapes, constants),
         target,
         output,
