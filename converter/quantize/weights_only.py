@@ -10,7 +10,7 @@ from ...ir import Graph, Node
 from ..pipeline import finish
 from .calibration_data import open_calibration
 from .compress import COMPRESSED, compress_node, replace_node
-from .moments import Moments, can_measure, measure
+from .moments import Moments, can_measure, depth_of, measure
 from .options import QuantizeOptions
 from .ranges import round_weights, weight_scales
 from .report import LayerReport, QuantReport
@@ -39,8 +39,11 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
     for node in list(graph.nodes):
         if node.op not in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose"):
             continue
+        scheme = options.scheme
+        if scheme == "weights-int4" and is_short(node, options.group):
+            scheme = "weights-int8"
         reason = "asked for" if node.name in kept else rewrite(graph, node, options, found.get(node))
-        numbers = options.scheme if reason is None else "float32"
+        numbers = scheme if reason is None else "float32"
         report.layers.append(LayerReport(node.name, node.op, numbers, reason or ""))
     finished = finish(graph)
     report.constant_bytes = sum(value.type.nbytes for value in finished.constants())
@@ -85,9 +88,16 @@ def _dynamic(graph: Graph, node: Node, options: QuantizeOptions, moments: Moment
     return None
 
 
+def is_short(node: Node, group: int) -> bool:
+    """Whether the weights of a channel are fewer than a group: such layers, above all depthwise ones, are small, and of
+    4 bits they would be most of the error of a model. They have 8."""
+    return node.op in COMPRESSED and depth_of(node)[1] < group
+
+
 def _compressed(bits: int) -> Rewrite:
     def rewrite(graph: Graph, node: Node, options: QuantizeOptions, moments: Moments | None) -> str | None:
-        return compress_node(graph, node, bits, options.group, moments)
+        enough = 8 if bits == 4 and is_short(node, options.group) else bits
+        return compress_node(graph, node, enough, options.group, moments)
 
     return rewrite
 

@@ -144,6 +144,17 @@ def test_data_helps_4_bit_weights() -> None:
     assert sqnr_to_onnxruntime(model, adapted, held_out) > sqnr_to_onnxruntime(model, plain, held_out) + 3
 
 
+def test_channels_shorter_than_a_group_keep_8_bits(cnn: onnx.ModelProto) -> None:
+    """The second convolution of the model is depthwise, with 9 weights for a channel."""
+    fine, report = quantized(cnn, images(8), scheme="weights-int4", group=32)
+    coarse, other = quantized(cnn, images(8), scheme="weights-int4", group=8)
+    kinds = {layer.op: layer.numbers for layer in report.layers}
+    assert kinds["depthwise_conv2d"] == "weights-int8" and kinds["dense"] == "weights-int4"
+    assert {layer.numbers for layer in other.layers} == {"weights-int4"}
+    assert {node.attrs["bits"] for node in fine.nodes if "bits" in node.attrs} == {4, 8}
+    assert {node.attrs["bits"] for node in coarse.nodes if "bits" in node.attrs} == {4}
+
+
 # The configuration file
 
 
