@@ -380,6 +380,28 @@ def test_file_names_are_unique() -> None:
     assert not [name for name, count in Counter(names).items() if count > 1]
 
 
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [path for path in tracked_files() if path.suffix == ".md"]
+    broken = [
+        f"{page}: {target}"
+        for page in pages
+        for target in LINK.findall(read(page))
+        if not (ROOT / page.parent / target).exists()
+    ]
+    assert pages and not broken
+
+
+def test_decisions_are_numbered() -> None:
+    """Each number once, and the one that the title says."""
+    decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [int(path.name[:4]) for path in decisions]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert [path.read_text(encoding="utf-8").split(".")[0] for path in decisions] == [f"# {number}" for number in numbers]
+
+
 def is_generated(path: PurePosixPath) -> bool:
     """Written by flatc, or by the command that lists the operators."""
     return path.name.endswith("_generated.py") or path == PurePosixPath("docs/operators.md")
