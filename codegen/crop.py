@@ -24,7 +24,7 @@ _RUNTIME_FILES = (
     "tools/*.[ch]",
 )
 _KERNEL_FILES = ("CMakeLists.txt",)
-_CORE = ("nnacl_extension.h", "nnacl_kernels.c", "nnacl_isa.c", "plan/arena.c")
+_CORE = ("nnacl_*.[ch]", "plan/*.c")
 """What the runtime calls beside the rows."""
 _ROW = re.compile(r"NNACL_KERNEL\((\w+), *(\w+), *(\w+), *(\w+), *(\w+), *\"([^\"]+)\"\)")
 
@@ -73,7 +73,7 @@ def crop(
     # The table names every family's header; those stay, for the parameter structs that they declare.
     files = {
         f"nnacl_kernels/{name}": text.encode()
-        for name, text in kernel_files([*_CORE, *plans, *(row.file for row in rows)], sorted(headers)).items()
+        for name, text in kernel_files([*_core_files(), *plans, *(row.file for row in rows)], sorted(headers)).items()
     }
     files = {path: data for path, data in files.items() if not path.endswith(".def")}
     lines = ["/* The kernels of this library, best first within an op and type. */", *(row.text for row in rows)]
@@ -127,6 +127,14 @@ def _needs(node: Node) -> Iterator[tuple[str, int]]:
     """Op and element type of the kernel that runs a node; nothing for control flow, which the runtime runs itself."""
     if node.op in catalogue.ops():
         yield node.op, node.input(0).dtype.value
+
+
+def _core_files() -> list[str]:
+    return [
+        path.relative_to(catalogue.ROOT).as_posix()
+        for pattern in _CORE
+        for path in sorted(catalogue.ROOT.glob(pattern))
+    ]
 
 
 def _plan_files(family: Path) -> Iterator[str]:

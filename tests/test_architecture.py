@@ -399,7 +399,8 @@ def test_decisions_are_numbered() -> None:
     decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     numbers = [int(path.name[:4]) for path in decisions]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert [path.read_text(encoding="utf-8").split(".")[0] for path in decisions] == [f"# {number}" for number in numbers]
+    titles = [path.read_text(encoding="utf-8").split(".")[0] for path in decisions]
+    assert titles == [f"# {number}" for number in numbers]
 
 
 def is_generated(path: PurePosixPath) -> bool:

@@ -48,7 +48,7 @@ KINDS: dict[str, tuple[Maker, str, str]] = {
         "Cast",
         "",
     ),
-    "sequence": (lambda name, x, y: helper.make_node("SequenceConstruct", [x], [y], name), "SequenceConstruct", ""),
+    "string": (lambda name, x, y: helper.make_node("StringConcat", [x, x], [y], name), "StringConcat", ""),
     "random": (
         lambda name, x, y: helper.make_node("RandomNormalLike", [x], [y], name),
         "RandomNormalLike",

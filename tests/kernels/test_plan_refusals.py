@@ -101,7 +101,7 @@ REFUSALS: list[Refusal] = [
     ("dequantize", {"scale": 1.0, "axis": 1}, [s8(3)], "axis"),
     ("dequantize", {"axis": 0}, [s8(3), f32(2)], "scales"),
     ("requantize", {**RANGE, "to": S8, "mult": 1, "shift": 31}, [s8(3)], "shift"),
-    ("requantize", {**RANGE, "to": F32}, [s8(3)], "s8, u8 or s16"),
+    ("requantize", {**RANGE, "to": F32}, [s8(3)], "s8, u8, s16 or s32"),
     ("conv2d_dynamic", {**CONV_DYNAMIC, "asymmetric": 2}, [X, W8, None, f32(4)], "asymmetric"),
     ("conv2d_dynamic", CONV_DYNAMIC, [X, W8, None, f32(3)], "w_scales"),
     ("dense_dynamic", CLAMP, [f32(2, 5), s8(4, 6), None, f32(4)], "depth"),

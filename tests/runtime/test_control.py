@@ -187,8 +187,3 @@ def test_collected_values_must_keep_their_shape(tmp_path: Path) -> None:
         model.run({"n": np.asarray(2), "start": V})
     with pytest.raises(MicrolithError, match=r"known only after a run|has not run"):
         model._output(0)  # the failed run has left nothing
-
-
-def test_generated_code_says_what_it_cannot_do(tmp_path: Path) -> None:
-    with pytest.raises(microlith.errors.UnsupportedError, match="it runs a subgraph"):
-        microlith.generate(choice(), "host", tmp_path / "c")
