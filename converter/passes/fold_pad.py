@@ -1,4 +1,5 @@
-"""A border of zeros becomes the padding of the convolution behind it, one of minus infinity that of a max pool."""
+"""A border of zeros (of the zero point, where integers stand for numbers) becomes the padding of the convolution behind
+it, one of minus infinity that of a max pool."""
 
 from __future__ import annotations
 
@@ -121,9 +122,10 @@ def _same_border(node: Node, layer: Node) -> bool:
     value = node.optional_input(1)
     filler = 0.0 if value is None else None if value.data is None else float(value.data.reshape(-1)[0])
     if layer.op in ("conv2d", "depthwise_conv2d"):
-        if node.input(0).quant is not None:
-            return value is None
-        return filler == 0.0
+        quant = node.input(0).quant
+        if quant is None:
+            return filler == 0.0
+        return value is None or (quant.is_per_tensor and filler == float(quant.zero_point[0]))
     if layer.op == "max_pool2d" and layer.attrs["kernel_h"]:
         # Where nothing is negative, the largest number of a window with 0 is that of its own elements.
         return filler == -math.inf or (filler == 0.0 and is_float(node) and _is_never_negative(node.input(0)))

@@ -93,6 +93,8 @@ def command(
         "parameters": sum(tensor.type.count for tensor in program.tensors if tensor.data is not None),
         "arena_bytes": program.arena_size,
         "arena_lower_bound": program.arena_lower_bound,
+        "activation_bytes": sum(tensor.nbytes for tensor in program.tensors if tensor.data is None),
+        "by_lifetime_bytes": lower(graph, row.isa, alignment=row.alignment).arena_size,
         "ordering": None if program.ordering is None else dataclasses.asdict(program.ordering),
         "weight_bytes": program.constant_bytes,
         "code_bytes": None if size is None else size.code,

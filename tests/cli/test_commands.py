@@ -94,6 +94,8 @@ def test_check(cli: Cli, onnx_file: Path) -> None:
     assert outcome.code == 0
     assert report["supported"]
     assert report["parameters"] == 4 * 27 + 4 + 20
+    assert report["activation_bytes"] >= report["by_lifetime_bytes"] >= report["arena_bytes"]
+    assert report["ordering"]["given_arena_size"] == report["arena_bytes"] and report["ordering"]["optimal"]
     assert {layer["op"] for layer in report["layers"]} >= {"conv2d", "dense"}
 
 

@@ -188,6 +188,24 @@ def test_pad_goes_into_a_convolution() -> None:
     assert body(graph).endswith(", -) {pad_top=2, pad_left=2, pad_bottom=3}")
 
 
+@pytest.mark.parametrize(("filler", "possible"), [(None, True), (-3, True), (0, False)])
+def test_a_border_of_the_zero_point_goes_into_a_quantized_convolution(filler: int | None, possible: bool) -> None:
+    graph = Graph("g")
+    quant = Quant.per_tensor(0.5, -3)
+    x = Value("x", TensorType(DType.s8, (1, 5, 5, 3)), quant=quant)
+    graph.inputs.append(x)
+    border = {"before": (0, 1, 1, 0), "after": (0, 1, 1, 0)}
+    value = None if filler is None else graph.constant("filler", np.array([filler], np.int8))
+    padded = graph.add("pad", [x, value], border, quant=quant)
+    weights = graph.constant("w", np.ones((4, 3, 3, 3), np.int8))
+    weights.quant = Quant.per_tensor(0.25, 0)
+    graph.outputs = [graph.add("conv2d", [padded.output, weights, None], quant=quant).output]
+    assert fold_pad.run(graph) == possible
+    assert ops_of(graph) == (["conv2d"] if possible else ["pad", "conv2d"])
+    if possible:
+        assert {graph.nodes[0].attrs[f"pad_{side}"] for side in ("top", "left", "bottom", "right")} == {1}
+
+
 def test_pad_goes_past_a_transpose() -> None:
     graph = new_graph(x=(1, 3, 5, 6))
     border = {"before": (0, 0, 1, 2), "after": (0, 0, 3, 0)}
