@@ -20,7 +20,7 @@ from .insert import Decision
 from .placement import weight_axis
 from .ranges import Weights
 from .simulate import Simulator, all_weights
-from .statistics import sqnr
+from .statistics import figures_of
 
 
 class BudgetError(MicrolithError):
@@ -47,10 +47,13 @@ LABELS = {"int4": "int4 weights", "w8": "int8 weights"}
 HALF_NOISE = 2.0**-6
 """Noise of weights in half precision by that of int8: three bits more for the largest weights, and more for others."""
 
+LEAST_NOISE = 1e-12
+"""Of an output, as a unit."""
+
 MOST_POINTS = 500
 """Combinations that are kept from layer to layer."""
 
-MOST_TRIES = 7
+MOST_TRIES = 9
 """Graphs that are built for a budget and a set of states."""
 
 
@@ -97,9 +100,13 @@ def noise_share(decibels: float) -> float:
 
 
 def layers_of(decision: Decision, simulator: Simulator, group: int) -> list[Layer]:
-    """The layers of a decision with what they do to the outputs, each alone."""
+    """The layers of a decision with what they do to the outputs, each alone.
+
+    Outputs have noise of very different powers, and a layer may reach one of them alone. The noise of each counts in
+    units of what all layers with int8 weights make of it; for one output that is its noise.
+    """
     weights = all_weights(decision)
-    layers = []
+    found: list[tuple[Node, dict[str, tuple[int, np.ndarray]]]] = []
     for node, chosen in weights.items():
         data = node.input(1).data
         assert data is not None
@@ -107,15 +114,16 @@ def layers_of(decision: Decision, simulator: Simulator, group: int) -> list[Laye
         quants = {id(item): decision.quants[id(item)] for item in groups if item is not None}
         bias = {node: decision.biases[node]} if node in decision.biases else None
 
-        def noise(quants: Mapping[int, Quant], rounded: Weights, bias: Mapping[Node, np.ndarray] | None) -> float:
-            return noise_share(sqnr(simulator.exact, simulator.run(quants, {node: rounded}, bias)))  # noqa: B023
+        def noise(quants: Mapping[int, Quant], rounded: Weights, bias: Mapping[Node, np.ndarray] | None) -> np.ndarray:
+            figures = figures_of(simulator.exact, simulator.run(quants, {node: rounded}, bias))  # noqa: B023
+            return np.array([noise_share(figure) for figure in figures])
 
         channels = chosen.scales.size
         narrow = noise({}, chosen, bias)
         options = {
             "int8": (data.size + 12 * channels, noise(quants, chosen, bias)),
             "16x8": (data.size + 16 * channels, narrow),
-            "float": (4 * data.size + 4 * channels, 0.0),
+            "float": (4 * data.size + 4 * channels, 0.0 * narrow),
         }
         if node.op in COMPRESSED:
             stored, scales, _ = compress(node, 4, group)
@@ -123,8 +131,15 @@ def layers_of(decision: Decision, simulator: Simulator, group: int) -> list[Laye
             options["int4"] = (size + 4 * channels, noise({}, _int4(node, group), None))
             options["w8"] = (data.size + 8 * channels, narrow)
             options["float16"] = (2 * data.size + 4 * channels, narrow * HALF_NOISE)
-        layers.append(Layer(node, options))
-    return layers
+        found.append((node, options))
+    if not found:
+        return []
+    unit = np.maximum(np.sum([options["16x8"][1] for _, options in found], axis=0), LEAST_NOISE)
+    scale = np.exp(np.mean(np.log(unit)))
+    return [
+        Layer(node, {state: (size, float(scale * np.mean(noise / unit))) for state, (size, noise) in options.items()})
+        for node, options in found
+    ]
 
 
 def _int4(node: Node, group: int) -> Weights:

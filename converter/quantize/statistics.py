@@ -72,6 +72,11 @@ def sqnr(wanted: list[dict[str, np.ndarray]], got: list[dict[str, np.ndarray]]) 
 
     Outputs that are no real numbers do not count; where there are no others, the share of equal elements decides.
     """
+    return float(np.mean(figures_of(wanted, got)))
+
+
+def figures_of(wanted: list[dict[str, np.ndarray]], got: list[dict[str, np.ndarray]]) -> list[float]:
+    """What ``sqnr`` is the mean of: decibels for each output that counts."""
     figures = []
     for name in wanted[0]:
         signal = noise = 0.0
@@ -84,9 +89,9 @@ def sqnr(wanted: list[dict[str, np.ndarray]], got: list[dict[str, np.ndarray]]) 
         if wanted[0][name].dtype.kind == "f":
             figures.append(ratio(signal, noise))
     if figures:
-        return float(np.mean(figures))
+        return figures
     same = [np.mean(a[name] == b[name]) for a, b in zip(wanted, got, strict=True) for name in a]
-    return ratio(1.0, 1.0 - float(np.mean(same)))
+    return [ratio(1.0, 1.0 - float(np.mean(same)))]
 
 
 def ratio(signal: float, noise: float) -> float:

@@ -18,9 +18,15 @@ from microlith.converter import import_model
 from microlith.converter.pipeline import FLOAT_PASSES, optimize
 from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
 from microlith.converter.quantize.equalize import equalized
-from microlith.converter.quantize.mixed import Layer, best_points, noise_share
+from microlith.converter.quantize.insert import Decision
+from microlith.converter.quantize.mixed import Layer, best_points, layers_of, noise_share
+from microlith.converter.quantize.placement import place
+from microlith.converter.quantize.simulate import Simulator, all_weights
+from microlith.converter.quantize.statistics import sqnr
+from microlith.dtypes import DType
 from microlith.errors import InputError, MicrolithError
 from microlith.evaluate import evaluate
+from microlith.ir import Quant
 from microlith.ops.compressed import decode_rows, pack_rows
 
 from . import onnx_nets
@@ -153,6 +159,23 @@ def test_channels_shorter_than_a_group_keep_8_bits(cnn: onnx.ModelProto) -> None
     assert {layer.numbers for layer in other.layers} == {"weights-int4"}
     assert {node.attrs["bits"] for node in fine.nodes if "bits" in node.attrs} == {4, 8}
     assert {node.attrs["bits"] for node in coarse.nodes if "bits" in node.attrs} == {4}
+
+
+def test_noise_of_layers_adds_up_with_several_outputs() -> None:
+    """Each head reaches one output alone: what the layers add one by one is what all of them do."""
+    rng = np.random.default_rng(9)
+    nodes = [onnx.helper.make_node("MatMul", ["x", f"w{index}"], [f"y{index}"]) for index in range(3)]
+    weights = {f"w{index}": rng.standard_normal((32, 8)).astype(np.float32) for index in range(3)}
+    model = onnx_nets.model(nodes, {"x": (1, 32)}, {f"y{index}": (1, 8) for index in range(3)}, weights)
+    graph = optimize(import_model(model), passes=FLOAT_PASSES)
+    feeds = [{"x": rng.uniform(-1, 1, (1, 32)).astype(np.float32)} for _ in range(16)]
+    placement = place(graph, frozenset(), frozenset(), DType.s8, True)
+    decision = Decision(placement, {id(group): Quant.per_tensor(0.25, 0) for group in placement.groups})
+    simulator = Simulator(graph, placement, feeds)
+    together = noise_share(sqnr(simulator.exact, simulator.run({}, all_weights(decision))))
+    layers = layers_of(decision, simulator, 32)
+    assert len(layers) == 3
+    np.testing.assert_allclose(sum(layer.options["w8"][1] for layer in layers), together, rtol=0.05)
 
 
 # The configuration file
