@@ -90,8 +90,11 @@ def _transposed_pads(
         pads = pads_of(node, x, kernel, strides, dilations)
         return [*pads[:spatial], *(after - extra for after, extra in zip(pads[spatial:], more, strict=True))]
     node.ignore("pads")
-    dims = [known(dim, "the size that the padding follows from") for dim in x.shape[2:]]
-    sizes = [dim * stride for dim, stride in zip(dims, strides, strict=True)] if sizes is None else sizes[-spatial:]
+    if sizes is None:
+        # Of a result of size * stride the size cancels out.
+        dims, sizes = [1] * spatial, list(strides)
+    else:
+        dims, sizes = [known(dim, "the size that the padding follows from") for dim in x.shape[2:]], sizes[-spatial:]
     before, after = [], []
     for dim, size, k, stride, dilation, extra in zip(dims, sizes, kernel, strides, dilations, more, strict=True):
         reach = (dim - 1) * stride + (k - 1) * dilation + 1

@@ -113,43 +113,54 @@ def dtype_of(data_type: int) -> DType:
 
 def depth_to_space(g: Builder, node: OnnxNode) -> Value:
     """DepthToSpace in the modes DCR and CRD."""
-    x, block, channels, height, width = _blocks(node)
-    batch, rest = x.shape[0], channels // (block * block)
+    x, block, channels, mode = _blocks(node)
+    batch, _, height, width = x.shape
+    rest = channels // (block * block)
     if rest * block * block != channels:
         raise Reject(f"{channels} channels do not divide by {block} squared")
-    mode = node.text("mode", "DCR")
-    if mode == "DCR":
-        y = g.transpose(g.reshape(x, (batch, block, block, rest, height, width)), (0, 3, 4, 1, 5, 2))
-    elif mode == "CRD":
-        y = g.transpose(g.reshape(x, (batch, rest, block, block, height, width)), (0, 1, 4, 2, 5, 3))
-    else:
-        raise Reject(f"attribute 'mode' is '{mode}'")
-    return g.reshape(y, (batch, rest, height * block, width * block))
+    if isinstance(height, int) and isinstance(width, int):
+        if mode == "DCR":
+            y = g.transpose(g.reshape(x, (batch, block, block, rest, height, width)), (0, 3, 4, 1, 5, 2))
+        else:
+            y = g.transpose(g.reshape(x, (batch, rest, block, block, height, width)), (0, 1, 4, 2, 5, 3))
+        return g.reshape(y, (batch, rest, height * block, width * block))
+    # A reshape settles one open size: the rows of a block go to the height first, then its columns to the width.
+    y, split = g.to_nhwc(x), (block, block, rest) if mode == "DCR" else (rest, block, block)
+    y = g.reshape(y, (batch, height, width, *split))
+    y = g.transpose(y, (0, 2, 4, 5, 1, 3) if mode == "DCR" else (0, 2, 5, 3, 1, 4))
+    y = g.transpose(g.reshape(y, (batch, width, block, rest, None)), (0, 4, 1, 2, 3))
+    return g.to_nchw(g.reshape(y, (batch, y.shape[1], None, rest)))
 
 
 def space_to_depth(g: Builder, node: OnnxNode) -> Value:
     """SpaceToDepth in the modes DCR and CRD."""
-    x, block, channels, height, width = _blocks(node)
-    batch = x.shape[0]
-    if height % block or width % block:
+    x, block, channels, mode = _blocks(node)
+    batch, _, height, width = x.shape
+    if any(isinstance(size, int) and size % block for size in (height, width)):
         raise Reject(f"an input of shape {x.shape} does not divide into blocks of {block}")
-    y = g.reshape(x, (batch, channels, height // block, block, width // block, block))
-    mode = node.text("mode", "DCR")
-    if mode not in ("DCR", "CRD"):
-        raise Reject(f"attribute 'mode' is '{mode}'")
-    y = g.transpose(y, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
-    return g.reshape(y, (batch, channels * block * block, height // block, width // block))
+    if isinstance(height, int) and isinstance(width, int):
+        y = g.reshape(x, (batch, channels, height // block, block, width // block, block))
+        y = g.transpose(y, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
+        return g.reshape(y, (batch, channels * block * block, height // block, width // block))
+    # The steps of depth_to_space, backwards.
+    y = g.reshape(g.to_nhwc(x), (batch, height, None, block, channels))
+    y = g.transpose(y, (0, 2, 3, 4, 1))
+    y = g.reshape(y, (*y.shape[:4], None, block))
+    y = g.transpose(y, (0, 4, 1, 5, 2, 3) if mode == "DCR" else (0, 4, 1, 3, 5, 2))
+    return g.to_nchw(g.reshape(y, (*y.shape[:3], channels * block * block)))
 
 
-def _blocks(node: OnnxNode) -> tuple[Value, int, int, int, int]:
-    """The input, the block size, and the channels, height and width of the input."""
-    x, block = node.value(0), node.integer("blocksize", 0)
+def _blocks(node: OnnxNode) -> tuple[Value, int, int, str]:
+    """The input, the block size, the channels of the input, and the mode."""
+    x, block, mode = node.value(0), node.integer("blocksize", 0), node.text("mode", "DCR")
     if len(x.shape) != 4 or block < 1:
         raise Reject(f"attribute 'blocksize' is {block} and the input has shape {x.shape}")
-    sizes = [dim for dim in x.shape[1:] if isinstance(dim, int)]
-    if len(sizes) != 3:
-        raise Reject("channels, height and width must be known", FIX_SIZES)
-    return x, block, sizes[0], sizes[1], sizes[2]
+    if mode not in ("DCR", "CRD"):
+        raise Reject(f"attribute 'mode' is '{mode}'")
+    channels = x.shape[1]
+    if isinstance(channels, str):
+        raise Reject(f"the channels must be known, they are '{channels}'", FIX_SIZES)
+    return x, block, channels, mode
 
 
 ROWS: dict[str, Row] = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 from .onnx_window import (
     channels_first,
     channels_last,
@@ -58,7 +58,7 @@ def _window(node: OnnxNode, x: Value) -> _Window:
     extra = [0] * spatial
     if node.integer("ceil_mode", 0):
         extra = [
-            _ceil_extra(known(size, "the size"), pads[i], pads[i + spatial], kernel[i], strides[i], dilations[i])
+            _ceil_extra(size, pads[i], pads[i + spatial], kernel[i], strides[i], dilations[i])
             for i, size in enumerate(x.shape[2:])
         ]
     # Padding that only windows would reach that are left out goes with them.
@@ -66,10 +66,14 @@ def _window(node: OnnxNode, x: Value) -> _Window:
     return _Window(kernel, strides, [*pads[:spatial], *ends], dilations, [max(more, 0) for more in extra])
 
 
-def _ceil_extra(size: int, begin: int, end: int, kernel: int, stride: int, dilation: int) -> int:
+def _ceil_extra(size: int | str, begin: int, end: int, kernel: int, stride: int, dilation: int) -> int:
     """Positions beyond the padding that a last, partial window needs, or how many less where none starts in the padding
-    after the input: such a window is left out."""
+    after the input: such a window is left out. For an open size where that cannot happen, what every size may need."""
     reach = dilation * (kernel - 1) + 1
+    if isinstance(size, str):
+        if end + stride > reach:
+            raise Reject(f"with ceil_mode, whether the last window counts depends on the size '{size}'", FIX_SIZES)
+        return stride - 1
     span = size + begin + end - reach
     count = -(-span // stride) + 1
     if (count - 1) * stride >= size + begin:

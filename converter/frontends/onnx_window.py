@@ -42,20 +42,33 @@ def pads_of(
     if mode == "VALID":
         return [0] * (2 * spatial)
     if mode in ("SAME_UPPER", "SAME_LOWER"):
-        before, after = [], []
-        for size, k, stride, dilation in zip(x.shape[2:], kernel, strides, dilations, strict=True):
-            dim = known(size, "the size that auto_pad needs")
-            total = max((-(-dim // stride) - 1) * stride + dilation * (k - 1) + 1 - dim, 0)
-            small = total // 2
-            before.append(small if mode == "SAME_UPPER" else total - small)
-            after.append(total - before[-1])
-        return before + after
+        pairs = [
+            _same_pads(size, k, stride, dilation, mode == "SAME_LOWER")
+            for size, k, stride, dilation in zip(x.shape[2:], kernel, strides, dilations, strict=True)
+        ]
+        return [before for before, _ in pairs] + [after for _, after in pairs]
     if mode != "NOTSET":
         raise Reject(f"attribute 'auto_pad' is '{mode}'")
     pads = node.integers("pads") or [0] * (2 * spatial)
     if len(pads) != 2 * spatial or min(pads) < 0:
         raise Reject(f"attribute 'pads' is {pads}, expected {2 * spatial} numbers not below 0")
     return pads
+
+
+def _same_pads(size: int | str, kernel: int, stride: int, dilation: int, lower: bool) -> tuple[int, int]:
+    """The padding before and after one dimension under auto_pad SAME: a window starts every ``stride`` elements.
+
+    Of an open size only the remainder by the stride counts. Where all remainders have the same padding before, the
+    largest padding after serves every size: windows that would need less do not reach the rest of it.
+    """
+    span = dilation * (kernel - 1) + 1
+    remainders = range(1, stride + 1) if isinstance(size, str) else [(size - 1) % stride + 1]
+    totals = [max(span - remainder, 0) for remainder in remainders]
+    befores = {(total + lower) // 2 for total in totals}
+    if len(befores) > 1:
+        raise Reject(f"the padding of auto_pad with stride {stride} depends on the size '{size}'", FIX_SIZES)
+    (before,) = befores
+    return before, max(totals) - before
 
 
 def window_2d(strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]) -> dict[str, object]:
