@@ -68,9 +68,7 @@ def _model(op: str, shape: Shape, attrs: dict[str, Any], weights: Shape | None =
 def _inputs(shape: Shape, step: int, sizes: Sequence[int]) -> list[np.ndarray]:
     symbols = sorted({dim for dim in shape if isinstance(dim, str)} - {"n"})
     chosen = [dict(zip(symbols, item, strict=True)) for item in itertools.product(sizes, repeat=len(symbols))]
-    return [
-        numbers(*(dim if isinstance(dim, int) else step * named.get(dim, 2) for dim in shape)) for named in chosen
-    ]
+    return [numbers(*(dim if isinstance(dim, int) else step * named.get(dim, 2) for dim in shape)) for named in chosen]
 
 
 def _run_all(model: onnx.ModelProto, arrays: Sequence[np.ndarray], folder: Path) -> None:
