@@ -15,7 +15,7 @@ from ..errors import InputError, ModelFormatError, ShapeError
 from ..ir import Graph, all_graphs
 from ..numerics import CONTRACTS
 from ..rewrite import PassRecord
-from ..size_ranges import Size
+from ..size_ranges import Size, checked_shapes
 from ..sweep import explained
 from .borders import set_head, set_integer_borders
 from .pipeline import FLOAT_PASSES, optimize
@@ -132,6 +132,7 @@ def import_model(
     progress: Progress | None = None,
 ) -> Graph:
     """The graph as the model's own frontend imports it, before any pass."""
+    inputs = checked_shapes(inputs)
     if isinstance(source, bytes):
         kind = _kind(source[:8], "", "model")
     elif isinstance(source, str | os.PathLike):

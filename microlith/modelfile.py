@@ -26,7 +26,7 @@ from .ir import Dim, Graph, Node, Quant, State, TensorType, Value, all_graphs
 from .nnacl_kernels import catalogue
 from .numerics import CONTRACTS
 from .size_ranges import SizeRange
-from .verify import MAX_DEPTH
+from .verify import MAX_DEPTH, MAX_RANK
 
 FORMAT_VERSION = 1
 IDENTIFIER = b"LITH"
@@ -377,12 +377,17 @@ def _end_states(graph: Graph) -> None:
 
 
 def _attrs(opdef: ops.OpDef, fields: Mapping[str, Any], input_rank: int) -> dict[str, Any]:
-    """The attributes of a node from its parameter struct; arrays are cut to the length that they have."""
+    """The attributes of a node from its parameter struct. An array is cut to the length that ``opdef.lengths`` names;
+    one of ``MAX_RANK`` numbers else has one for each dimension of input 0, and any other is whole."""
     lengths = {of: int(fields[name]) for name, of in opdef.lengths.items()}
-    return {
-        name: list(fields[name])[: lengths.get(name, input_rank)] if isinstance(fields[name], list) else fields[name]
-        for name in opdef.attrs
-    }
+
+    def attribute(name: str) -> Any:
+        field = fields[name]
+        if not isinstance(field, list):
+            return field
+        return field[: lengths.get(name, input_rank if len(field) == MAX_RANK else len(field))]
+
+    return {name: attribute(name) for name in opdef.attrs}
 
 
 def _require(condition: bool, what: str) -> None:

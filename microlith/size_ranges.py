@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .errors import InputError
@@ -25,7 +26,7 @@ class SizeRange:
         if self.low > self.high:
             raise InputError(f"the range {self} is empty", hint=f"the smaller size first: {self.high}..{self.low}")
         if self.low < 1 or self.high > LARGEST:
-            raise InputError(f"the range {self} is out of bounds", hint="sizes start at 1")
+            raise InputError(f"the range {self} is out of bounds", hint=f"sizes are from 1 to {LARGEST}")
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}"
@@ -60,3 +61,25 @@ def split(sizes: Mapping[str, Size]) -> tuple[dict[str, int], dict[str, SizeRang
         else:
             ranges[name] = size
     return fixed, ranges
+
+
+def checked_shapes(shapes: Mapping[str, Sequence[Size]] | None) -> dict[str, list[Size]]:
+    """Shapes that a caller gives, by name, each a list of numbers and ranges. InputError for anything else, negative
+    sizes among it."""
+    checked: dict[str, list[Size]] = {}
+    for name, shape in (shapes or {}).items():
+        try:
+            sizes = None if isinstance(shape, str | bytes) else [_checked_size(size) for size in shape]
+        except TypeError:
+            sizes = None
+        if sizes is None or any(isinstance(size, int) and not 0 <= size <= LARGEST for size in sizes):
+            raise InputError(
+                f"'{name}' is given {shape!r}, which is no sequence of sizes",
+                hint=f'sizes are numbers or ranges, such as inputs={{"{name}": (1, SizeRange(1, 128))}}',
+            )
+        checked[name] = sizes
+    return checked
+
+
+def _checked_size(size: Size) -> Size:
+    return size if isinstance(size, SizeRange) else operator.index(size)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dtypes import DType
-from ...ir import Value
+from ...ir import Dim, Value
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_math import arithmetic
 from .onnx_window import (
@@ -31,8 +31,8 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     kernel = _kernel(node, x, w)
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
     pads = pads_of(node, x, kernel, strides, dilations)
-    in_c, out_c = known(x.shape[1], "the channels"), known(w.shape[0], "the channels")
-    groups = node.integer("group", 1)
+    groups, out_c = node.integer("group", 1), known(w.shape[0], "the channels")
+    in_c = _channels(x, w.shape[1], groups)
     if groups < 1 or in_c % groups or out_c % groups or w.shape[1] != in_c // groups:
         raise Reject(f"group {groups} does not fit {in_c} input channels and weights {w.shape}")
     if spatial == 3:
@@ -41,7 +41,7 @@ def conv(g: Builder, node: OnnxNode) -> Value:
         return channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs))
     x, w = two_dimensional(g, x), two_dimensional(g, w)
     flat = window_2d(strides, pads, dilations)
-    if groups == in_c and groups > 1:
+    if groups == x.shape[1] and groups > 1:
         w = g.transpose(w, (1, 2, 3, 0))
         y = g.add("depthwise_conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
     else:
@@ -60,13 +60,19 @@ def _kernel(node: OnnxNode, x: Value, w: Value) -> list[int]:
     return kernel
 
 
+def _channels(x: Value, of_group: Dim, groups: int) -> int:
+    """The channels of the input; where they are a symbol, those that the weights are for."""
+    return known(of_group, "the channels") * groups if isinstance(x.shape[1], str) else x.shape[1]
+
+
 def conv_transpose(g: Builder, node: OnnxNode) -> Value:
     """ConvTranspose over one to three spatial dimensions."""
     x, w, bias = node.value(0), node.value(1), node.optional(2)
     spatial = spatial_rank(x)
     kernel = _kernel(node, x, w)
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
-    in_c, groups = known(x.shape[1], "the channels"), node.integer("group", 1)
+    groups = node.integer("group", 1)
+    in_c = _channels(x, w.shape[0], 1)
     if groups < 1 or in_c % groups or w.shape[0] != in_c:
         raise Reject(f"group {groups} does not fit {in_c} input channels and weights {w.shape}")
     pads = _transposed_pads(node, x, kernel, strides, dilations)
@@ -115,7 +121,7 @@ def gemm(g: Builder, node: OnnxNode) -> Value:
         c = None
     if c is not None and beta != 1.0:
         c = g.add("mul", [c, g.const(np.asarray(beta, c.dtype.numpy))])
-    if b.data is not None and not a.is_constant and a.dtype is DType.f32:
+    if b.data is not None and b.data.size and not a.is_constant and a.dtype is DType.f32:
         weights = b if transpose_b else g.transpose(b, (1, 0))
         if alpha != 1.0:
             weights = g.add("mul", [weights, g.const(np.asarray(alpha, np.float32))])
@@ -141,7 +147,7 @@ def _bias(c: Value | None, units: int) -> Value | None:
 def matmul(g: Builder, node: OnnxNode) -> Value:
     """MatMul with NumPy's rules; a constant right operand of two dimensions becomes the weights of dense."""
     a, b = node.value(0), node.value(1)
-    if b.data is not None and b.data.ndim == 2 and not a.is_constant and a.dtype is DType.f32:
+    if b.data is not None and b.data.ndim == 2 and b.data.size and not a.is_constant and a.dtype is DType.f32:
         return g.add("dense", [a, g.transpose(b, (1, 0))])
     rank_a, rank_b = len(a.shape), len(b.shape)
     if rank_a == 0 or rank_b == 0:

@@ -43,12 +43,17 @@ def transpose(g: Builder, node: OnnxNode) -> Value:
 
 
 def concat(g: Builder, node: OnnxNode) -> Value:
-    """Concat; empty inputs are left out."""
+    """Concat; inputs that add nothing along the axis are left out."""
     values = node.values()
     if not values:
         raise Reject("has no inputs")
     axis = axis_of(node, "axis", 1, len(values[0].shape))
-    return joined(g, [value for value in values if 0 not in value.shape] or values[:1], axis)
+    return joined(g, [value for value in values if not _adds_nothing(value, axis)] or values[:1], axis)
+
+
+def _adds_nothing(value: Value, axis: int) -> bool:
+    """Whether it has no elements along ``axis``, or is the one-dimensional nothing that runtimes join with anything."""
+    return value.shape == (0,) or (axis < len(value.shape) and value.shape[axis] == 0)
 
 
 MAX_JOINED = 64

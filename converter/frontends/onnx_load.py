@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError, Message  # type: ignore[import-untyped]
 from onnx import external_data_helper, inliner, version_converter
 
 from ...errors import InputError, ModelFormatError
@@ -62,9 +62,27 @@ def _parsed(source: str | Path | bytes | onnx.ModelProto, where: str) -> onnx.Mo
         ) from error
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=where) from error
+    if (damaged := _damaged_text(model)) is not None:
+        raise ModelFormatError(f"a damaged ONNX model: {damaged} is no UTF-8 text", where=where, hint="export it again")
     if not model.HasField("graph") or not model.graph.output:
         raise ModelFormatError("not an ONNX model: it has no graph with outputs", where=where)
     return model
+
+
+def _damaged_text(model: Message) -> str | None:
+    """The first text of a message that is no UTF-8: protobuf hands it out as bytes, where all who read expect str."""
+    messages = [model]
+    while messages:
+        message = messages.pop()
+        for entry, value in message.ListFields():
+            if entry.type not in (entry.TYPE_STRING, entry.TYPE_MESSAGE):
+                continue
+            items = [value] if isinstance(value, str | bytes | Message) else value
+            if entry.type == entry.TYPE_MESSAGE:
+                messages.extend(items)
+            elif (bad := next((item for item in items if isinstance(item, bytes)), None)) is not None:
+                return f"{message.DESCRIPTOR.name}.{entry.name} {bad[:40]!r}"
+    return None
 
 
 @contextmanager

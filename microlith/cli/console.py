@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 160
 """Columns where there is no terminal: enough that tables are not cut."""
 
-console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH)
-error_console = Console(stderr=True, soft_wrap=True)
+console = Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH, emoji=False)
+error_console = Console(stderr=True, soft_wrap=True, emoji=False)
 
 ForeignArgument = Annotated[Path, typer.Argument(help="The model: .onnx or .tflite.", show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(help="The model: .onnx, .tflite or .lith.", show_default=False)]

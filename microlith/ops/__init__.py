@@ -71,7 +71,8 @@ class OpDef:
     attrs: Mapping[str, Any] = field(default_factory=dict)
     """Attribute names with defaults; ``REQUIRED`` has none."""
     lengths: Mapping[str, str] = field(default_factory=dict)
-    """Attributes that hold the length of another one (``{"rank": "shape"}``); ``complete_attrs`` sets them."""
+    """Attributes that hold the length of another one (``{"rank": "shape"}``); ``complete_attrs`` sets them. A list that
+    none is for has one number for each dimension of input 0 where its array has ``MAX_RANK``, else as many as that."""
     data_inputs: tuple[str, ...] = ()
     """Inputs (names without ``?``) whose values decide about the shapes of the outputs, as the plan half says."""
     absorb: Callable[[Node], Mapping[str, Any] | None] | None = None

@@ -259,6 +259,7 @@ def _infer_affine_grid(node: Node) -> list[TensorType]:
     size = node.attrs["size"] if given is None else integers_of(given)
     if size is None:
         return [TensorType(DType.f32, (batch, *(fresh_dim() for _ in range(int(spatial))), int(spatial)))]
+    size = size[: int(spatial) + 2]
     require(node, len(size) == int(spatial) + 2 and min(size) >= 0, f"size {list(size)} does not fit")
     require_equal(node, batch, size[0], "the batch of theta")
     return [TensorType(DType.f32, (size[0], *size[2:], int(spatial)))]
@@ -272,7 +273,7 @@ def _absorb_affine_grid(node: Node) -> dict[str, Any] | None:
 def _reference_affine_grid(inputs: Optionals, attrs: Attrs) -> list[np.ndarray]:
     theta, given = (*inputs, None)[:2]
     assert theta is not None
-    size = attrs["size"] if given is None else given.reshape(-1).tolist()
+    size = (attrs["size"] if given is None else given.reshape(-1).tolist())[: theta.shape[1] + 2]
     lines = []
     for dim in size[2:]:
         i = np.arange(dim, dtype=np.float64)

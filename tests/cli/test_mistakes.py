@@ -86,6 +86,18 @@ def test_shape_options(cli: Cli, onnx_file: Path, tmp_path: Path, option: str) -
     assert not (tmp_path / "a.lith").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("T:-1", "--input T:-1: expected"),
+        ("a:smile::1", "no input 'a:smile:'"),
+        ("T:1..999999999999", "from 1 to 2147483647"),
+    ],
+)
+def test_a_message_repeats_what_was_typed(cli: Cli, onnx_file: Path, tmp_path: Path, option: str, words: str) -> None:
+    assert_clear(cli("convert", onnx_file, "-o", tmp_path / "a.lith", "--input", option), words)
+
+
 def test_wrong_inputs(cli: Cli, lith_file: Path, tmp_path: Path) -> None:
     good = np.zeros((1, 3, 8, 8), np.float32)
     cases = {

@@ -6,12 +6,13 @@ import contextlib
 import random
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import converted, make_model, numbers, save
+from onnx_models import check, converted, make_model, numbers, save
 
 from microlith.converter import convert
 from microlith.converter.frontends.onnx import ROWS
@@ -221,6 +222,34 @@ def test_given_shapes_that_do_not_fit(given: dict[str, tuple[int, ...]], reason:
     error = error_of(small_model(), tmp_path, inputs=given)
     assert isinstance(error, InputError)
     assert reason in error.what
+
+
+@pytest.mark.parametrize("shape", [-3, 3, "123", (1, -2), (1, 2.5), (1, None), (2**31,)], ids=str)
+def test_given_shapes_that_are_no_shapes(shape: Any, tmp_path: Path) -> None:
+    error = error_of(small_model(), tmp_path, inputs={"x": shape})
+    assert isinstance(error, InputError)
+    assert "'x'" in error.what
+    assert "no sequence of sizes" in error.what
+
+
+@pytest.mark.parametrize("text", [b"batch", b"Greater", b"ln", b"pads", b"mode"])
+def test_text_that_is_no_utf8(text: bytes, tmp_path: Path) -> None:
+    model = small_model()
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    content = model.SerializeToString()
+    assert text in content
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content.replace(text, text[:-1] + b"\xf1"))
+    with pytest.raises(ModelFormatError, match="damaged"):
+        convert(path)
+
+
+def test_the_weights_tell_the_channels(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 4, 9, 8)).astype(np.float32), rng.normal(size=(6, 2, 3, 3)).astype(np.float32)
+    for op, weights, group in (("Conv", w, 2), ("Conv", w[:4, :1], 4), ("ConvTranspose", w[:4], 2)):
+        node = helper.make_node(op, ["x", "w"], ["y"], group=group)
+        check(make_model([node], {"x": ("n", "c", "h", "w")}, ["y"], {"w": weights}), tmp_path, {"x": x}, 1e-5)
 
 
 def test_one_symbol_with_two_sizes(tmp_path: Path) -> None:

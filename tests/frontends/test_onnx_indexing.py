@@ -147,3 +147,26 @@ def test_tensor_scatter(axis: int, mode: str, tmp_path: Path) -> None:
     inputs = {"x": numbers(2, 6, 6, 3), "u": update, "at": at}
     options = {"at_run_time": ("x", "u", "at"), "opset": 24, "mode": mode, "axis": axis}
     hold("TensorScatter", inputs, tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "axis", "expected"),
+    [
+        ((2, 0), (2, 0), 0, (4, 0)),
+        ((2, 0), (3, 0), 0, (5, 0)),
+        ((2, 0), (2, 3), 1, (2, 3)),
+        ((0, 3), (0, 2), 1, (0, 5)),
+        ((0, 3), (0, 3), 0, (0, 3)),
+    ],
+)
+@pytest.mark.parametrize("at_run_time", [("a",), ("a", "b")])
+def test_concat_of_nothing(
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    axis: int,
+    expected: tuple[int, ...],
+    at_run_time: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    inputs = {"a": numbers(*a), "b": numbers(*b)}
+    assert hold("Concat", inputs, tmp_path, at_run_time=at_run_time, axis=axis).outputs[0].shape == expected

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnx_models import check, converted, feeds_for, make_model, numbers
+from onnx_runs import hold
 
 from microlith.errors import UnsupportedError
 from microlith.evaluate import evaluate
@@ -140,3 +141,13 @@ def test_batch_normalization_with_parameters_at_run_time(tmp_path: Path) -> None
     feeds = feeds_for(model)
     feeds["variance"] = np.abs(feeds["variance"]) + np.float32(0.1)
     check(model, tmp_path, feeds)
+
+
+@pytest.mark.parametrize("at_run_time", [("a",), ("a", "b")])
+@pytest.mark.parametrize("op", ["MatMul", "Gemm"])
+@pytest.mark.parametrize(("a", "b"), [((2, 0), (0, 3)), ((0, 4), (4, 3)), ((2, 4), (4, 0))])
+def test_products_without_terms(
+    op: str, a: tuple[int, int], b: tuple[int, int], at_run_time: tuple[str, ...], tmp_path: Path
+) -> None:
+    """A sum of nothing is zero."""
+    hold(op, {"a": numbers(*a), "b": numbers(*b)}, tmp_path, at_run_time=at_run_time)

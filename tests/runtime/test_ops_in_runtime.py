@@ -12,6 +12,7 @@ import microlith
 from microlith import modelfile, ops
 from microlith.evaluate import evaluate
 from microlith.nnacl_kernels import catalogue
+from microlith.verify import verify
 
 SEEDS = 4
 
@@ -39,3 +40,21 @@ def test_op(name: str, tmp_path: Path) -> None:
                             atol=opdef.tolerance.absolute + opdef.tolerance.relative * finite.max(initial=0),
                             err_msg=f"seed {seed}",
                         )
+
+
+@pytest.mark.parametrize("name", [opdef.name for opdef in ops.all_ops()])
+def test_attributes_come_back_from_a_file(name: str, tmp_path: Path) -> None:
+    for seed in range(3 * SEEDS):
+        graph, _ = one_node(ops.get(name), seed, False)
+        modelfile.save(graph, tmp_path / "op.lith")
+        loaded = modelfile.load(tmp_path / "op.lith")
+        verify(loaded)
+        attrs = loaded.nodes[0].attrs
+        for key, value in graph.nodes[0].attrs.items():
+            if isinstance(value, int | float):
+                assert attrs[key] == np.float32(value) if isinstance(value, float) else attrs[key] == value, key
+                continue
+            given, read = np.asarray(value), np.asarray(attrs[key])
+            given = given.astype(np.float32) if given.size and given.dtype.kind == "f" else given
+            np.testing.assert_array_equal(read[: given.size], given, err_msg=f"{key}, seed {seed}")
+            assert not read[given.size :].any(), key  # what was not given is zero
