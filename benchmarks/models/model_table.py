@@ -321,6 +321,13 @@ What a model agrees with:
   differently grows on the way to the output ([decision 13](decisions/0013-qdq-becomes-integers.md)); so each layer is
   fed with the values of the reference runtime: floats within 1e-4, at most one integer of 10 000 off, by one step.
 
+The difference is that of the whole model from the stored outputs, or, where the model agrees with `builtin`, from what
+those kernels give, in each row, those of `double precision` and `each layer` too. Of an output of floats: the largest
+|ours - stored| of any of its elements in any case, divided by the largest finite |stored| of the same output in all
+cases. Of an output of integers: the largest |ours - stored|, in steps. Of several outputs the largest difference
+counts. Of large outputs only every n-th element is stored, and these are compared. In a remark, "from double precision"
+is taken the same way, with the outputs in double precision in the place of the stored ones.
+
 A TFLite file whose sizes are not those of its inputs is converted with `--input`.
 
 | model | agrees with | difference | C on the host | C on a board | remark |

@@ -14,6 +14,7 @@ from onnx import external_data_helper, inliner, version_converter
 
 from ...errors import InputError, ModelFormatError
 from .onnx_external import map_large_data, read_small_data
+from .onnx_limits import require_few_nodes, require_small_tensors
 
 OLDEST_OPSET = 7
 
@@ -36,6 +37,7 @@ def load_model(source: str | Path | bytes | onnx.ModelProto, where: str) -> Load
     """Raises ModelFormatError when there is no sound model in ``source``, and InputError for a file that cannot be
     read."""
     model = _parsed(source, where)
+    require_small_tensors(model, where)
     if isinstance(source, str | Path):
         folder = Path(source).parent
         with _external_data(where):
@@ -107,6 +109,7 @@ def _without_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelPr
     """The model with calls of its own functions replaced by their bodies."""
     if not model.functions:
         return model
+    require_few_nodes(model, where)
     try:
         return inliner.inline_local_functions(model)
     except Exception as error:  # a C++ exception of the onnx package

@@ -19,6 +19,8 @@ from microlith.ir import Quant
 from .tflite_sparse import densify
 from .tflite_verify import options_table, verify_flatbuffer
 
+_MOST_BYTES = 2**31 - 1
+"""Of one tensor in memory."""
 _MAX_RANK = 8
 _INT4 = 17
 
@@ -262,6 +264,9 @@ class _Reader:
         count = 1
         for dim in shape:
             count *= dim
+        width = 4 if dtype is DType.f16 else dtype.size  # f16 becomes float32
+        if count * width > _MOST_BYTES:
+            raise self.fail(place, f"its shape {list(shape)} takes {count * width:,} bytes, more than {_MOST_BYTES:,}")
         if sparsity is not None:
             if is_int4:
                 raise self.fail(place, "4-bit data cannot be sparse")

@@ -21,7 +21,7 @@ SWAP_HEADS = (0, 2, 1, 3)
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if node in graph.nodes and node.op == "matmul":
+        if node.op == "matmul" and node in graph.nodes:
             lifted = attention_forms.with_four_dimensions(graph, node)
             changed |= lifted is not None
             changed |= _fuse(graph, lifted or node)
@@ -32,7 +32,7 @@ def run_early(graph: Graph) -> bool:
     """The same before the layout pass moves transposes and repetitions, and only where all of them can be taken in."""
     changed = False
     for node in list(graph.nodes):
-        if node in graph.nodes and node.op == "matmul":
+        if node.op == "matmul" and node in graph.nodes:
             changed |= _fuse(graph, node, early=True)
     return changed
 

@@ -18,9 +18,9 @@ _MOST_POSITIONS = 1 << 20
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if node in graph.nodes and node.op in ("add", "sub"):
+        if node.op in ("add", "sub") and node in graph.nodes:
             changed |= _fuse_halves(graph, node)
-        elif node in graph.nodes and node.op == "reshape":
+        elif node.op == "reshape" and node in graph.nodes:
             changed |= _fuse_neighbours(graph, node)
     return changed
 

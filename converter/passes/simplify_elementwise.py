@@ -9,6 +9,7 @@ from ...rewrite import is_output, only_user
 from .edits import is_float, is_unclamped, substitute, takes_data
 
 _FACTORS, _SUMMANDS = ("mul", "div"), ("add", "sub")
+_SIMPLIFIED = (*_FACTORS, *_SUMMANDS, "expand", "reshape")
 _BROADCASTING = frozenset({"add", "sub", "mul", "div", "max", "min", "pow", "squared_difference"})
 _MOST_BYTES = 4 << 20
 """Of a constant that is larger than the two it is made of."""
@@ -26,7 +27,7 @@ def run(graph: Graph) -> bool:
 def _once(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if node not in graph.nodes:
+        if node.op not in _SIMPLIFIED or node not in graph.nodes:
             continue
         if node.op in (*_FACTORS, *_SUMMANDS):
             changed |= _merge_constants(graph, node)

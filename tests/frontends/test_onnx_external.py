@@ -105,6 +105,22 @@ else:
 """Under a limit of memory that counts everything but what is mapped for reading."""
 
 
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.FLOAT8E4M3FN])
+def test_a_tensor_of_more_than_two_gibibytes_is_refused_unread(kind: int, tmp_path: Path) -> None:
+    """Whether it would be mapped or read; there is no file of data that could be read at all. Halves become float32."""
+    rows = {TensorProto.FLOAT: 1 << 19, TensorProto.FLOAT16: 1 << 19, TensorProto.FLOAT8E4M3FN: 1 << 21}[kind]
+    table = external("table", (rows, 1024), location="weights")
+    table.data_type = kind
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, [2])
+    result = helper.make_tensor_value_info("y", kind, [2, 1024])
+    node = helper.make_node("Gather", ["table", "ids"], ["y"])
+    graph = helper.make_graph([node], "large", [ids], [result], [table])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)]).SerializeToString())
+    with pytest.raises(ModelFormatError, match=r"'table' .* takes 2,147,483,648 bytes; .* 2,147,483,647"):
+        convert(path)
+
+
 @pytest.mark.slow
 def test_more_than_two_gibibytes(tmp_path: Path) -> None:
     """Tables of more than 2 GiB, which no protobuf could hold, and 64 MiB of matrices that change their layout."""
