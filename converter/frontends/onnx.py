@@ -127,12 +127,19 @@ def _import(
     guesses = Guesses()
     try:
         graph = run(guesses)
-        if not guesses.made or _ranks_fit(graph, model.graph):
+        if not (guesses.made or guesses.asked) or _ranks_fit(graph, model.graph):
             return graph
     except UnsupportedError:
-        if not guesses.made:
+        if not (guesses.made or guesses.asked):
             raise
-    return run(Guesses(open_is_one=True))
+    if guesses.asked:
+        try:
+            graph = run(Guesses(branch_squeezes=False))
+            if _ranks_fit(graph, model.graph):
+                return graph
+        except UnsupportedError:
+            pass
+    return run(Guesses(open_is_one=guesses.made))
 
 
 def _ranks_fit(graph: Graph, proto: onnx.GraphProto) -> bool:

@@ -264,6 +264,10 @@ class Guesses:
     """A size that is known only at run time counts as 1 for a Squeeze that does not name its axes."""
     made: bool = False
     """Whether such a Squeeze has been met."""
+    branch_squeezes: bool = True
+    """Of an If whose one branch only squeezes what the other one passes on, that branch counts as taken."""
+    asked: bool = False
+    """Whether such an If has been met."""
 
 
 class Builder:

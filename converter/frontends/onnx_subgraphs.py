@@ -37,7 +37,10 @@ def convert_if(level: Level, node: OnnxNode) -> Sequence[Entry]:
     results = [tensors(values) for _, values in branches]
     for index, name in enumerate(("then_branch", "else_branch")):
         if _only_squeezes(branches[index][0], results[index], branches[1 - index][0], results[1 - index]):
-            return level.read_inside(node.subgraph(name), node)
+            guesses = level.builder.guesses
+            guesses.asked = True
+            taken = name if guesses.branch_squeezes else ("else_branch", "then_branch")[index]
+            return level.read_inside(node.subgraph(taken), node)
     outer = {id(value): value for child, _ in branches for value in child.captured}
     graphs = [child.finish(values, [], outer) for (child, _), values in zip(branches, results, strict=True)]
     condition = level.builder.cast(condition, DType.b8)
@@ -48,7 +51,8 @@ def _only_squeezes(child: Level, values: Sequence[Value], other: Level, others: 
     """Whether a branch does nothing but take out dimensions of size 1, where the other one leaves its inputs alone.
 
     So exporters write a squeeze of a size that they do not know. The rank after it has to be known here, so it is taken
-    for granted that there is something to take out; the op refuses other sizes when it runs.
+    for granted that there is something to take out (the op refuses other sizes when it runs), unless only the other
+    branch gives what follows, or the declared outputs, the rank they need.
     """
     if len(values) != len(others) or all(len(a.shape) == len(b.shape) for a, b in zip(values, others, strict=True)):
         return False

@@ -348,3 +348,26 @@ def test_a_squeeze_behind_a_question(tmp_path: Path) -> None:
     np.testing.assert_array_equal(session.run(np.array([[1], [2]], np.float32))["y"], [-1, -2])
     with pytest.raises(ShapeError):
         session.run(np.ones((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("declared,tail", [((2, None), "Neg(z)"), (None, "Transpose<perm = [1, 0]>(z)")], ids=str)
+def test_a_squeeze_that_does_not_fit_what_follows(
+    declared: tuple[int | None, ...] | None, tail: str, tmp_path: Path
+) -> None:
+    """The declared rank, or the rank that a later node needs, says that nothing is taken out."""
+    text = """g (float[2,n] x) => (y) {
+        one = Constant<value = int64 {1}>()
+        axis = Constant<value = int64[1] {-1}>()
+        shape = Shape<start = 1>(x)
+        is_one = Equal(shape, one)
+        z = If(is_one) <
+            then_branch = t () => (a) { a = Squeeze(x, axis) },
+            else_branch = e () => (b) { b = Identity(x) }>
+        y = TAIL
+    }""".replace("TAIL", tail)
+    model = parsed(text)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, declared))
+    modelfile.save(convert(save(model, tmp_path)), tmp_path / "m.lith")
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    actual = microlith.load(tmp_path / "m.lith").run(x)["y"]
+    np.testing.assert_array_equal(actual, run_reference(model, {"x": x})[0])
