@@ -22,6 +22,7 @@ from onnx import AttributeProto, helper, numpy_helper
 from ...dtypes import DType
 from ...ir import Dim, Graph, Quant, TensorType, Value
 from ...nnacl_kernels import catalogue
+from ...ops.shape_rules import within_ranges
 from ..passes.edits import carry_decoded
 from ..passes.fold_constants import folded_output
 from .problems import attribute_in
@@ -358,6 +359,7 @@ class Builder:
         node = self.graph.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.source, quant=quant)
         output = node.output
         output.name = self.unique(f"{self.label}_{op}")
+        output.type = TensorType(output.dtype, within_ranges(output.shape, self.graph.ranges))
         folded = folded_output(node)
         if folded is None:
             return self._note(output)

@@ -138,12 +138,52 @@ def _contracted(g: Builder, a: _Operand, b: _Operand, needed: set[str]) -> _Oper
         return _product(g, a, b)
     if any(a.size(label) != b.size(label) for label in inner):
         a, b = (_stretched(g, operand, inner, other) for operand, other in ((a, b), (b, a)))
+    outer = [*(a.size(label) for label in (*batch, *rows)), *(b.size(label) for label in columns)]
+    if sum(isinstance(size, str) for size in outer) > 1:
+        return _contracted_in_place(g, a, b, (batch, rows, inner, columns))
     left = _matrix(g, a, batch, rows, inner)
     right = _matrix(g, b, batch, inner, columns)
     sizes = [*(_larger(a.size(label), b.size(label)) for label in batch)]
     y = g.add("matmul", [left, right])
     shape = (*sizes, *(a.size(label) for label in rows), *(b.size(label) for label in columns))
     return _Operand(g.reshape(y, shape), (*batch, *rows, *columns))
+
+
+def _contracted_in_place(g: Builder, a: _Operand, b: _Operand, parts: tuple[list[str], ...]) -> _Operand:
+    """The same without dimensions that are merged and divided again, which takes sizes that are known: all rows and
+    columns but the last ones stand beside the batch, of size 1 in the other operand."""
+    batch, rows, inner, columns = parts
+    beside = [*rows[:-1], *columns[:-1]]
+    left = _with_inner_last(g, a, batch, rows, inner)
+    right = _with_inner_last(g, b, batch, columns, inner)
+    front = len(batch)
+    left = _with_ones(g, left, [front + len(rows[:-1]) + i for i in range(len(columns[:-1]) + (not rows))])
+    right = _with_ones(g, right, [front + i for i in range(len(rows[:-1]))])
+    rank = front + len(beside) + 2
+    right = _with_ones(g, right, [rank - 2] if not columns else [])
+    y = g.add("matmul", [left, g.transpose(right, (*range(rank - 2), rank - 1, rank - 2))])
+    gone = [axis for axis, labels in ((rank - 2, rows), (rank - 1, columns)) if not labels]
+    if gone:
+        y = g.add("squeeze", [y], {"axes": sum(1 << axis for axis in gone)})
+    return _Operand(y, (*batch, *beside, *rows[-1:], *columns[-1:]))
+
+
+def _with_inner_last(g: Builder, x: _Operand, batch: list[str], kept: list[str], inner: list[str]) -> Value:
+    """[batch ..., kept ..., product of inner]."""
+    value = g.transpose(x.value, [x.labels.index(label) for label in (*batch, *kept, *inner)])
+    return g.reshape(value, (*value.shape[: len(batch) + len(kept)], _count(x, inner)))
+
+
+def _with_ones(g: Builder, value: Value, axes: Sequence[int]) -> Value:
+    """The value with dimensions of size 1, which are at ``axes`` of the result."""
+    if not axes:
+        return value
+    rest = iter(value.shape)
+    shape = [1 if axis in axes else next(rest) for axis in range(len(value.shape) + len(axes))]
+    try:
+        return g.reshape(value, shape)
+    except Reject:
+        return g.add("unsqueeze", [value], {"axes": sum(1 << axis for axis in axes)})
 
 
 def _larger(a: Dim, b: Dim) -> Dim:
@@ -191,7 +231,7 @@ def _spread(g: Builder, operand: _Operand, labels: Labels) -> Value:
     """The operand with the axes of ``labels``, of size 1 where it has none."""
     order = [operand.labels.index(label) for label in labels if label in operand.labels]
     value = g.transpose(operand.value, order)
-    return g.reshape(value, tuple(operand.size(label) if label in operand.labels else 1 for label in labels))
+    return _with_ones(g, value, [axis for axis, label in enumerate(labels) if label not in operand.labels])
 
 
 def _arranged(g: Builder, operand: _Operand, output: Labels) -> Value:

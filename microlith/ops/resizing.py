@@ -15,6 +15,7 @@ from . import OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .data import any_array
 from .quant_rules import Materialized
 from .shape_rules import MAX_RANK, data_input, fresh_dim, integers_of, length_of, require, require_dtype
+from .traced_sizes import Traced, traced_sizes
 
 Attrs = Mapping[str, Any]
 
@@ -128,6 +129,8 @@ def _infer(node: Node) -> list[TensorType]:
     scales, sizes = _floats(node, 2), _sizes_input(node)
     for value, entries in ((_floats(node, 1), 2 * len(axes)), (scales, len(axes)), (sizes, len(axes))):
         require(node, value is None or length_of(node, value) == entries, f"an input does not have {entries} entries")
+    if scales is None and sizes is not None and sizes.data is None and attrs["aspect"] == STRETCH:
+        return [TensorType(x.dtype, _traced_shape(x.shape, axes, traced_sizes(sizes)))]
     if (scales is not None and scales.data is None) or (sizes is not None and sizes.data is None):
         return [TensorType(x.dtype, tuple(fresh_dim() if i in axes else dim for i, dim in enumerate(x.shape)))]
     by_scale, by_size = _resolved(node)
@@ -152,6 +155,14 @@ def _infer(node: Node) -> list[TensorType]:
     return [
         TensorType(x.dtype, tuple(counts[i] if isinstance(x.shape[i], int) else dim for i, dim in enumerate(shape)))
     ]
+
+
+def _traced_shape(shape: Sequence[Dim], axes: Sequence[int], sizes: Traced | None) -> tuple[Dim, ...]:
+    """The shape with the sizes that come at run time along ``axes``, as far as they are known before."""
+    result = list(shape)
+    for axis, size in zip(axes, sizes or (None,) * len(axes), strict=True):
+        result[axis] = fresh_dim() if size is None or (isinstance(size, int) and size < 0) else size
+    return tuple(result)
 
 
 def _resolved(node: Node) -> tuple[Sequence[Any], Sequence[int]]:

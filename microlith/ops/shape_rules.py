@@ -7,18 +7,23 @@ branches of equal geometry get the same symbol.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from ..dtypes import DType
 from ..errors import ShapeError
 from ..ir import Dim, Node, TensorType, Value
+from ..size_ranges import SizeRange
 
 MAX_RANK = 8
 """NNACL_MAX_RANK."""
 
 FRESH = "?"
 """First character of a symbol that stands for one size only and has no name yet; no model's own symbol starts so."""
+
+_CLAMPED = re.compile(r"min\((\d+),(.+)\)")
+"""How ``smaller_dim`` spells a symbol that a number limits."""
 
 _numbers = itertools.count()
 
@@ -128,6 +133,32 @@ def multiply_dims(dims: Sequence[Dim]) -> Dim:
     return "*".join([grouped(symbol) for symbol in sorted(symbols)] + ([str(number)] if number != 1 else []))
 
 
+def smaller_dim(left: Dim, right: Dim) -> Dim:
+    """The smaller one: ``min(512,seq)`` of a number and a symbol, a new symbol for two different ones."""
+    if left == right:
+        return left
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    if isinstance(left, str) and isinstance(right, str):
+        return fresh_dim()
+    number, symbol = (left, right) if isinstance(left, int) else (right, left)
+    return f"min({number},{symbol})"
+
+
+def within_ranges(shape: Sequence[Dim], ranges: Mapping[str, SizeRange]) -> tuple[Dim, ...]:
+    """The shape with ``min(512,seq)`` settled where the range of ``seq`` says which one is smaller."""
+    result: list[Dim] = []
+    for dim in shape:
+        clamped = _CLAMPED.fullmatch(dim) if isinstance(dim, str) else None
+        known = ranges.get(clamped[2]) if clamped is not None else None
+        if clamped is not None and known is not None and known.high <= int(clamped[1]):
+            dim = clamped[2]
+        elif clamped is not None and known is not None and known.low >= int(clamped[1]):
+            dim = int(clamped[1])
+        result.append(dim)
+    return tuple(result)
+
+
 def window_dim(
     node: Node, size: Dim, kernel: int, stride: int, pad_before: int, pad_after: int, dilation: int, extra: int = 0
 ) -> Dim:
@@ -155,6 +186,10 @@ def broadcast_dims(node: Node, left: Dim, right: Dim) -> Dim:
         return left
     if isinstance(right, int):
         return right
+    for part, whole in ((left, right), (right, left)):
+        clamped = _CLAMPED.fullmatch(part)
+        if clamped is not None and clamped[2] == whole and int(clamped[1]) > 1:
+            return whole  # where the smaller one is another number, the two do not broadcast
     return f"max({min(left, right)},{max(left, right)})"
 
 

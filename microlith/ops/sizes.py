@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from ..ir import Dim, Node, TensorType
+from ..ir import Dim, Node, TensorType, Value
 from . import REQUIRED, OpDef, Sample, register, sampling
 from .data import SAME, any_array, input_and_option, moving_op
 from .reduce import axes_of, mask_of
@@ -24,6 +24,7 @@ from .shape_rules import (
     require_dtype,
     require_equal,
 )
+from .traced_sizes import traced_sizes
 
 Attrs = Mapping[str, Any]
 Optionals = Sequence["np.ndarray | None"]
@@ -261,10 +262,18 @@ def _infer_range(node: Node) -> list[TensorType]:
         require(node, multiply_dims(value.shape) == 1, f"'{value.name}' must be one element")
     data = [value.data for value in values]
     if any(item is None for item in data):
-        return [TensorType(dtype, (fresh_dim(),))]
+        return [TensorType(dtype, (_traced_steps(values),))]
     start, limit, delta = (item.reshape(-1)[0].item() for item in data if item is not None)
     require(node, delta != 0 and delta == delta, "delta is 0 or not a number")
     return [TensorType(dtype, (_steps(start, limit, delta),))]
+
+
+def _traced_steps(values: Sequence[Value]) -> Dim:
+    """The number of steps of 0, 1, 2, ... up to a size that has a name; else a new symbol."""
+    start, limit, delta = (traced_sizes(value) for value in values)
+    if start == (0,) and delta == (1,) and limit is not None and limit[0] is not None:
+        return limit[0]
+    return fresh_dim()
 
 
 def _steps(start: float, limit: float, delta: float) -> int:

@@ -21,7 +21,9 @@ from .shape_rules import (
     normal_axis,
     require,
     require_dtype,
+    smaller_dim,
 )
+from .traced_sizes import traced_sizes
 
 MODE_CONSTANT, MODE_REFLECT, MODE_EDGE, MODE_SYMMETRIC, MODE_WRAP = 0, 1, 2, 3, 4
 """Values of the attribute ``mode`` of pad."""
@@ -69,7 +71,13 @@ def _sliced_shape(node: Node) -> list[Dim]:
         return [fresh_dim() for _ in x.shape]
     steps = [1] * count if lists[3] is None else steps
     shape = list(x.shape)
+    traced = traced_sizes(lists[1])
     for index, axis in enumerate(normal_axis(node, axis, len(shape)) for axis in axes):
+        if starts is not None and starts[index] == 0 and steps is not None and steps[index] == 1:
+            end = None if traced is None else traced[index]
+            if isinstance(end, str):
+                shape[axis] = smaller_dim(x.shape[axis], end)
+                continue
         if starts is None or ends is None or steps is None:
             shape[axis] = fresh_dim()
             continue
