@@ -14,6 +14,8 @@ from .onnx_window import (
     channels_first,
     channels_last,
     known,
+    mirror,
+    mirrored_axes,
     original_rank,
     pads_of,
     per_axis,
@@ -31,6 +33,8 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     kernel = _kernel(node, x, w)
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
     pads = pads_of(node, x, kernel, strides, dilations)
+    mirrored = mirrored_axes(node, x, kernel, strides, dilations)
+    x, w = mirror(g, x, mirrored), mirror(g, w, mirrored)
     groups, out_c = node.integer("group", 1), known(w.shape[0], "the channels")
     in_c = _channels(x, w.shape[1], groups)
     if groups < 1 or in_c % groups or out_c % groups or w.shape[1] != in_c // groups:
@@ -38,7 +42,7 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     if spatial == 3:
         attrs = {**window_3d(strides, pads, dilations), "groups": groups}
         w = g.transpose(w, (2, 3, 4, 1, 0))
-        return channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs))
+        return mirror(g, channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs)), mirrored)
     x, w = two_dimensional(g, x), two_dimensional(g, w)
     flat = window_2d(strides, pads, dilations)
     if groups == x.shape[1] and groups > 1:
@@ -47,7 +51,7 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     else:
         w = g.transpose(w, (0, 2, 3, 1))
         y = g.add("conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
-    return original_rank(g, g.to_nchw(y), spatial)
+    return mirror(g, original_rank(g, g.to_nchw(y), spatial), mirrored)
 
 
 def _kernel(node: OnnxNode, x: Value, w: Value) -> list[int]:

@@ -14,6 +14,8 @@ from .onnx_window import (
     channels_first,
     channels_last,
     known,
+    mirror,
+    mirrored_axes,
     original_rank,
     pads_of,
     per_axis,
@@ -34,6 +36,8 @@ class _Window:
     dilations: list[int]
     extra: list[int]
     """Positions past the padding that windows may reach."""
+    mirrored: tuple[int, ...]
+    """Dimensions along which it runs backwards."""
 
     def flat_attrs(self) -> dict[str, object]:
         """Attributes of the ops over two dimensions, from one or two."""
@@ -55,6 +59,7 @@ def _window(node: OnnxNode, x: Value) -> _Window:
         raise Reject(f"attribute 'kernel_shape' is {kernel}, expected {spatial} sizes")
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
     pads = pads_of(node, x, kernel, strides, dilations)
+    mirrored = mirrored_axes(node, x, kernel, strides, dilations)
     extra = [0] * spatial
     if node.integer("ceil_mode", 0):
         extra = [
@@ -63,7 +68,7 @@ def _window(node: OnnxNode, x: Value) -> _Window:
         ]
     # Padding that only windows would reach that are left out goes with them.
     ends = [max(end + min(more, 0), 0) for end, more in zip(pads[spatial:], extra, strict=True)]
-    return _Window(kernel, strides, [*pads[:spatial], *ends], dilations, [max(more, 0) for more in extra])
+    return _Window(kernel, strides, [*pads[:spatial], *ends], dilations, [max(more, 0) for more in extra], mirrored)
 
 
 def _ceil_extra(size: int | str, begin: int, end: int, kernel: int, stride: int, dilation: int) -> int:
@@ -88,30 +93,38 @@ def max_pool(g: Builder, node: OnnxNode) -> list[Value]:
     column_major = node.integer("storage_order", 0)
     if column_major not in (0, 1):
         raise Reject(f"attribute 'storage_order' is {column_major}")
+    if window.mirrored and node.wants(1):
+        raise Reject("with auto_pad, the positions of the maxima depend on the size of the input", FIX_SIZES)
     plain = x.dtype is DType.f32 or x.quant is not None
+    x = mirror(g, x, window.mirrored)
     if plain and not node.wants(1) and len(window.kernel) < 3:
         y = g.add("max_pool2d", [g.to_nhwc(two_dimensional(g, x))], window.flat_attrs())
-        return [original_rank(g, g.to_nchw(y), len(window.kernel))]
+        return [mirror(g, original_rank(g, g.to_nchw(y), len(window.kernel)), window.mirrored)]
     attrs = {**window.attrs(), "with_indices": int(node.wants(1)), "column_major": column_major}
-    return [channels_first(g, y) for y in g.add_all("max_pool_nd", [channels_last(g, x)], attrs)]
+    results = g.add_all("max_pool_nd", [channels_last(g, x)], attrs)
+    return [mirror(g, channels_first(g, y), window.mirrored) for y in results]
 
 
 def average_pool(g: Builder, node: OnnxNode) -> Value:
     """AveragePool."""
     x = node.value(0)
     window = _window(node, x)
+    x = mirror(g, x, window.mirrored)
     include = {"count_include_pad": int(bool(node.integer("count_include_pad", 0)))}
     if len(window.kernel) == 3:
-        return channels_first(g, g.add("avg_pool_nd", [channels_last(g, x)], {**window.attrs(), **include}))
+        y = channels_first(g, g.add("avg_pool_nd", [channels_last(g, x)], {**window.attrs(), **include}))
+        return mirror(g, y, window.mirrored)
     y = g.add("avg_pool2d", [g.to_nhwc(two_dimensional(g, x))], {**window.flat_attrs(), **include})
-    return original_rank(g, g.to_nchw(y), len(window.kernel))
+    return mirror(g, original_rank(g, g.to_nchw(y), len(window.kernel)), window.mirrored)
 
 
 def lp_pool(g: Builder, node: OnnxNode) -> Value:
     """LpPool."""
     x = node.value(0)
-    attrs = {**_window(node, x).attrs(), "p": _p(node)}
-    return channels_first(g, g.add("lp_pool", [channels_last(g, x)], attrs))
+    window = _window(node, x)
+    attrs = {**window.attrs(), "p": _p(node)}
+    y = g.add("lp_pool", [channels_last(g, mirror(g, x, window.mirrored))], attrs)
+    return mirror(g, channels_first(g, y), window.mirrored)
 
 
 def _p(node: OnnxNode) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...ir import Value
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject
 
@@ -42,9 +44,10 @@ def pads_of(
     if mode == "VALID":
         return [0] * (2 * spatial)
     if mode in ("SAME_UPPER", "SAME_LOWER"):
+        mirrored = mirrored_axes(node, x, kernel, strides, dilations)
         pairs = [
-            _same_pads(size, k, stride, dilation, mode == "SAME_LOWER")
-            for size, k, stride, dilation in zip(x.shape[2:], kernel, strides, dilations, strict=True)
+            _same_pads(x.shape[i + 2], k, strides[i], dilations[i], (mode == "SAME_LOWER") != (i in mirrored))
+            for i, k in enumerate(kernel)
         ]
         return [before for before, _ in pairs] + [after for _, after in pairs]
     if mode != "NOTSET":
@@ -61,14 +64,49 @@ def _same_pads(size: int | str, kernel: int, stride: int, dilation: int, lower: 
     Of an open size only the remainder by the stride counts. Where all remainders have the same padding before, the
     largest padding after serves every size: windows that would need less do not reach the rest of it.
     """
-    span = dilation * (kernel - 1) + 1
-    remainders = range(1, stride + 1) if isinstance(size, str) else [(size - 1) % stride + 1]
-    totals = [max(span - remainder, 0) for remainder in remainders]
+    totals = _same_totals(size, kernel, stride, dilation)
     befores = {(total + lower) // 2 for total in totals}
     if len(befores) > 1:
         raise Reject(f"the padding of auto_pad with stride {stride} depends on the size '{size}'", FIX_SIZES)
     (before,) = befores
     return before, max(totals) - before
+
+
+def _same_totals(size: int | str, kernel: int, stride: int, dilation: int) -> list[int]:
+    """Padding before and after together under auto_pad SAME, for every remainder that the size may have."""
+    span = dilation * (kernel - 1) + 1
+    remainders = range(1, stride + 1) if isinstance(size, str) else [(size - 1) % stride + 1]
+    return [max(span - remainder, 0) for remainder in remainders]
+
+
+def mirrored_axes(
+    node: OnnxNode, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> tuple[int, ...]:
+    """Spatial dimensions along which a window has to run backwards, over reversed data.
+
+    Under auto_pad SAME with a stride of 2 the padding before an open size depends on it, or that after it, never both.
+    In the first case the windows keep their places as seen from the end, which reversed is the beginning.
+    """
+    mode = node.text("auto_pad", "NOTSET")
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        return ()
+    axes = []
+    for axis, size in enumerate(x.shape[2:]):
+        totals = _same_totals(size, kernel[axis], strides[axis], dilations[axis])
+        sides = [{(total + upper) // 2 for total in totals} for upper in (False, True)]
+        before, after = sides if mode == "SAME_UPPER" else reversed(sides)
+        if len(before) > 1 and len(after) == 1:
+            axes.append(axis)
+    return tuple(axes)
+
+
+def mirror(g: Builder, x: Value, axes: Sequence[int]) -> Value:
+    """[.., .., spatial..] with some of its spatial dimensions reversed."""
+    if not axes:
+        return x
+    count = len(axes)
+    bounds = ([-1] * count, [-(1 << 31)] * count, [axis + 2 for axis in axes], [-1] * count)
+    return g.add("slice", [x, *(g.const(np.asarray(item, np.int64)) for item in bounds)])
 
 
 def window_2d(strides: Sequence[int], pads: Sequence[int], dilations: Sequence[int]) -> dict[str, object]:

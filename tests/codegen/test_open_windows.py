@@ -18,6 +18,7 @@ from microlith.size_ranges import SizeRange
 CASES: dict[str, tuple[str, tuple[int | str, ...], dict[str, Any], tuple[int, ...] | None]] = {
     "depth to space": ("DepthToSpace", (1, 8, "h", "w"), {"blocksize": 2}, None),
     "same": ("Conv", (1, 2, "h", "w"), {"auto_pad": "SAME_UPPER"}, (3, 2, 3, 4)),
+    "same by two": ("Conv", (1, 2, "h", "w"), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, (3, 2, 3, 3)),
     "max": ("MaxPool", (1, 2, "h", "w"), {"ceil_mode": 1, "kernel_shape": [3, 3], "strides": [2, 2]}, None),
     "mean": ("AveragePool", (1, 4, "t"), {"ceil_mode": 1, "kernel_shape": [3], "strides": [2]}, None),
 }

@@ -46,6 +46,22 @@ SAME += [
     ("AveragePool", OPEN, {"auto_pad": "SAME_UPPER", "strides": [2, 2], "kernel_shape": [2, 2]}, None),
     ("MaxPool", OPEN, {"auto_pad": "SAME_LOWER", "strides": [2, 2], "kernel_shape": [3, 3]}, None),
 ]
+# With a stride of 2 the padding before or after depends on the size, on the left or right by kernel and side.
+SAME += [
+    (op, shape, {"auto_pad": side, "strides": [2] * (len(shape) - 2), **attrs}, weights)
+    for side in ("SAME_UPPER", "SAME_LOWER")
+    for op, shape, attrs, weights in (
+        ("Conv", OPEN, {}, (3, 8, 3, 2)),
+        ("Conv", (1, 8, "h", 5), {"group": 8}, (8, 1, 3, 3)),
+        ("Conv", (1, 8, "h"), {}, (3, 8, 5)),
+        ("Conv", (1, 2, 4, "h", "w"), {}, (3, 2, 3, 3, 2)),
+        ("MaxPool", OPEN, {"kernel_shape": [3, 4]}, None),
+        ("AveragePool", OPEN, {"kernel_shape": [3, 4]}, None),
+        ("AveragePool", OPEN, {"kernel_shape": [3, 2], "count_include_pad": 1}, None),
+        ("AveragePool", (1, 2, 4, "h", "w"), {"kernel_shape": [3, 3, 2]}, None),
+        ("LpPool", OPEN, {"kernel_shape": [3, 4]}, None),
+    )
+]
 
 CEIL: list[tuple[str, Shape, dict[str, Any], Shape | None]] = [
     (op, shape, {"ceil_mode": 1, **attrs}, None)
@@ -94,7 +110,7 @@ def test_windows(op: str, shape: Shape, attrs: dict[str, Any], weights: Shape | 
 @pytest.mark.parametrize(
     "attrs,reason",
     [
-        ({"auto_pad": "SAME_UPPER", "kernel_shape": [3, 3], "strides": [2, 2]}, "depends on the size 'h'"),
+        ({"auto_pad": "SAME_UPPER", "kernel_shape": [3, 3], "strides": [3, 3]}, "depends on the size 'h'"),
         ({"ceil_mode": 1, "kernel_shape": [2, 2], "strides": [3, 3]}, "the last window counts depends on the size 'h'"),
     ],
     ids=str,
