@@ -74,6 +74,8 @@ def _fold(graph: Graph, node: Node) -> bool:
     perm = range(4) if turn is None else turn.attrs["perm"]
     before = [node.attrs["before"][axis] for axis in perm]
     after = [node.attrs["after"][axis] for axis in perm]
+    if min(before[1:3] + after[1:3]) < 0:
+        return False
     if any(before[axis] or after[axis] for axis in (0, 3)) or node.input(0).quant != shown.quant:
         return False
     amounts = dict(zip(("top", "left", "bottom", "right"), (*before[1:3], *after[1:3]), strict=True))

@@ -30,7 +30,9 @@ def _is_identity(node: Node) -> bool:
     x, y = node.input(0), node.outputs[0]
     if x.type != y.type or x.quant != y.quant:
         return False
-    if node.op in ("reshape", "cast", "expand", "slice", "pad"):
+    if node.op == "pad":
+        return not takes_data(node) and not any((*node.attrs["before"], *node.attrs["after"]))
+    if node.op in ("reshape", "cast", "expand", "slice"):
         return node.op != "slice" or all(step == 1 for step in node.attrs["step"])
     if node.op == "transpose":
         return list(node.attrs["perm"]) == sorted(node.attrs["perm"])

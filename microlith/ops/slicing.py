@@ -185,12 +185,13 @@ def _infer_pad(node: Node) -> list[TensorType]:
     before, after = tuple(amounts["before"]), tuple(amounts["after"])
     require(node, len(before) == len(after) == rank, f"before and after need {rank} entries")
     for index, dim in enumerate(x.shape):
-        require(node, before[index] >= 0 and after[index] >= 0, "padding must not be negative; slice does that")
+        dim = add_dims(dim, min(before[index], 0) + min(after[index], 0))
+        require(node, isinstance(dim, str) or dim >= 0, f"dimension {index}: the padding crops more than it has")
         if mode in (MODE_REFLECT, MODE_SYMMETRIC) and isinstance(dim, int):
-            widest, limit = max(before[index], after[index]), dim - (mode == MODE_REFLECT)
+            widest, limit = max(before[index], after[index], 0), dim - (mode == MODE_REFLECT)
             require(node, widest <= max(limit, 0), f"dimension {index}: a reflection of {widest} needs more than {dim}")
         if mode in (MODE_EDGE, MODE_WRAP) and dim == 0:
-            require(node, before[index] == after[index] == 0, f"dimension {index} is empty and has no edge")
+            require(node, max(before[index], after[index]) <= 0, f"dimension {index} is empty and has no edge")
     return [TensorType(x.dtype, tuple(add_dims(d, b + a) for d, b, a in zip(x.shape, before, after, strict=True)))]
 
 
@@ -220,7 +221,8 @@ def _reference_pad(inputs: Optionals, attrs: Attrs) -> list[np.ndarray]:
     if pads is not None:
         chosen = range(x.ndim) if axes is None else [int(axis) % x.ndim for axis in axes.reshape(-1)]
         before, after = _pad_amounts(pads.reshape(-1).tolist(), list(chosen), x.ndim)
-    widths = list(zip(before, after, strict=True))
+    x = x[tuple(slice(max(-b, 0), dim + min(a, 0)) for dim, b, a in zip(x.shape, before, after, strict=True))]
+    widths = [(max(b, 0), max(a, 0)) for b, a in zip(before, after, strict=True)]
     if attrs["mode"] == MODE_CONSTANT:
         filler = x.dtype.type(0) if value is None else value.reshape(-1)[0]
         return [np.pad(x, widths, constant_values=filler) if x.ndim else x]
@@ -230,8 +232,11 @@ def _reference_pad(inputs: Optionals, attrs: Attrs) -> list[np.ndarray]:
 def _sample_pad(rng: np.random.Generator) -> Sample:
     x = any_array(rng, sampling.shape(rng))
     mode = int(rng.integers(5))
-    limits = [{MODE_REFLECT: dim, MODE_SYMMETRIC: dim + 1}.get(mode, 4) for dim in x.shape]
+    cuts = [int(rng.integers(dim)) if dim and rng.integers(4) == 0 else 0 for dim in x.shape]
+    kept = [dim - cut for dim, cut in zip(x.shape, cuts, strict=True)]
+    limits = [{MODE_REFLECT: dim, MODE_SYMMETRIC: dim + 1}.get(mode, 4) for dim in kept]
     before, after = (tuple(int(rng.integers(limit)) for limit in limits) for _ in range(2))
+    before = tuple(-cut or added for cut, added in zip(cuts, before, strict=True))
     value = any_array(rng, (1,)).astype(x.dtype) if mode == MODE_CONSTANT and rng.integers(2) else None
     if rng.integers(3) == 0:
         axes = rng.permutation(x.ndim)

@@ -11,7 +11,8 @@
  * expand: broadcasts x to shape (numpy rules). Inputs 0 x, [1 shape].
  * pad: mode 0 constant (value input 1, one element, optional: zero bytes), 1 reflect (the border is not repeated),
  *   2 edge, 3 symmetric (the border is repeated), 4 wrap (around to the other end). Inputs [2 pads, 3 axes]: all
- * amounts before, then all after, of some axes or of all. gather: inputs 0 x, 1 indices (s32 or s64), along axis;
+ * amounts before, then all after, of some axes or of all. A negative amount crops x, before anything is added; what is
+ * added follows from what is left. gather: inputs 0 x, 1 indices (s32 or s64), along axis;
  * negative indices count from the end; an index out of range is clamped. cast: element type to `to`. Float to integer
  * truncates and saturates, NaN becomes 0; integer to integer wraps; to b8: x != 0; to floats: rounds to nearest even.
  * bitcast (view): the bytes of x as elements of the type `to`, which has the same size; any type but b8 from another.

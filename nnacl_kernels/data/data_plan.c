@@ -313,8 +313,8 @@ static const char *read_pads(nnacl_pad_params *p, const nnacl_tensor *in, int32_
         const int64_t axis = n_axes < 0 ? i : axes[i];
         NNACL_REQUIRE(nnacl_data_axis_bit(axis, rank) != 0, "an axis of the padding is out of range");
         const int32_t place = (int32_t)(axis < 0 ? axis + rank : axis);
-        p->before[place] = clamp(pads[i], -1, INT32_MAX);
-        p->after[place] = clamp(pads[i + count], -1, INT32_MAX);
+        p->before[place] = clamp(pads[i], -INT32_MAX, INT32_MAX);
+        p->after[place] = clamp(pads[i + count], -INT32_MAX, INT32_MAX);
     }
     return NULL;
 }
@@ -338,10 +338,11 @@ static const char *pad_resize(void *params, const nnacl_tensor *in, int32_t n_in
             NNACL_REQUIRE(p->before[i] == 0 && p->after[i] == 0, "a padding has no dimension");
             continue;
         }
-        const int32_t dim = in[0].dims[i];
-        const int32_t before = p->before[i];
-        const int32_t after = p->after[i];
-        NNACL_REQUIRE(before >= 0 && after >= 0, "the padding is negative");
+        const int32_t before = p->before[i] > 0 ? p->before[i] : 0;
+        const int32_t after = p->after[i] > 0 ? p->after[i] : 0;
+        const int64_t kept = in[0].dims[i] + ((int64_t)p->before[i] - before) + ((int64_t)p->after[i] - after);
+        NNACL_REQUIRE(kept >= 0, "the padding crops more than the dimension");
+        const int32_t dim = (int32_t)kept;
         NNACL_REQUIRE(p->mode != NNACL_PAD_REFLECT || (before == 0 && after == 0) || (before < dim && after < dim),
                       "reflect pads by less than the dimension");
         NNACL_REQUIRE((p->mode != NNACL_PAD_EDGE && p->mode != NNACL_PAD_WRAP) || dim > 0 ||
@@ -351,7 +352,7 @@ static const char *pad_resize(void *params, const nnacl_tensor *in, int32_t n_in
                       "symmetric pads by at most the dimension");
         NNACL_REQUIRE((int64_t)before + dim + after <= INT32_MAX, "the output is too large");
         dims[i] = before + dim + after;
-        padded = before > 0 || after > 0 ? i + 1 : padded;
+        padded = p->before[i] != 0 || p->after[i] != 0 ? i + 1 : padded;
     }
     message = nnacl_shape_set(&out[0], in[0].dtype, rank, dims);
     NNACL_REQUIRE(!message, message);

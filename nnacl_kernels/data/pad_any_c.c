@@ -4,7 +4,21 @@
 #include "common/share.h"
 #include "data/data.h"
 
-/* Where position `i` of the padded dimension comes from in x; -1: from the constant. */
+/* A dimension of y: `kept` positions of x from `skip` on, between the borders `before` and `after`. */
+typedef struct axis_pads {
+    int32_t skip, kept, before, after;
+} axis_pads;
+
+static axis_pads pads_of(const nnacl_pad_params *p, int32_t axis) {
+    axis_pads a;
+    a.before = p->before[axis] > 0 ? p->before[axis] : 0;
+    a.after = p->after[axis] > 0 ? p->after[axis] : 0;
+    a.skip = a.before - p->before[axis];
+    a.kept = p->in_dims[axis] - a.skip - (a.after - p->after[axis]);
+    return a;
+}
+
+/* Where position `i` of the padded dimension comes from in what is kept of x; -1: from the constant. */
 static int32_t source(int32_t i, int32_t before, int32_t dim, int32_t mode) {
     i -= before;
     if (i >= 0 && i < dim) {
@@ -38,16 +52,16 @@ static void fill(char *y, size_t bytes, const void *value, size_t element_size) 
     }
 }
 
-/* Blocks [first, end) of a row of y, all in the padding of the last dimension. */
+/* Blocks [first, end) of a row of y, all in the padding of the last dimension; x is what is kept of its row. */
 static void border(char *y, const char *x, int32_t first, int32_t end, const nnacl_pad_params *p, const void *value) {
     const size_t block = (size_t)p->block_size;
-    const int32_t last = p->rank - 1;
     if (p->mode == NNACL_PAD_CONSTANT) {
         fill(y + (size_t)first * block, (size_t)(end - first) * block, value, (size_t)p->element_size);
         return;
     }
+    const axis_pads a = pads_of(p, p->rank - 1);
     for (int32_t i = first; i < end; i++) {
-        const int32_t from = source(i, p->before[last], p->in_dims[last], p->mode);
+        const int32_t from = source(i, a.before, a.kept, p->mode);
         memcpy(y + (size_t)i * block, x + (size_t)from * block, block);
     }
 }
@@ -62,9 +76,8 @@ void nnacl_pad_any_c(const nnacl_ctx *ctx, const void *params, const void *const
     }
     const size_t element_size = (size_t)p->element_size;
     const int32_t last = p->rank - 1;
-    const int32_t dim = p->in_dims[last];
-    const int32_t before = p->before[last];
-    const int32_t out_dim = before + dim + p->after[last];
+    const axis_pads inner = pads_of(p, last);
+    const int32_t out_dim = inner.before + inner.kept + inner.after;
     int32_t rows = 1;
     for (int32_t i = 0; i < last; i++) {
         rows *= p->before[i] + p->in_dims[i] + p->after[i];
@@ -77,10 +90,11 @@ void nnacl_pad_any_c(const nnacl_ctx *ctx, const void *params, const void *const
         int32_t rest = row;
         bool constant = false;
         for (int32_t i = last - 1; i >= 0; i--) {
-            const int32_t size = p->before[i] + p->in_dims[i] + p->after[i];
-            const int32_t from = source(rest % size, p->before[i], p->in_dims[i], p->mode);
+            const axis_pads a = pads_of(p, i);
+            const int32_t size = a.before + a.kept + a.after;
+            const int32_t from = source(rest % size, a.before, a.kept, p->mode);
             constant = constant || from < 0;
-            x_row += (from < 0 ? 0 : (size_t)from) * x_stride;
+            x_row += (from < 0 ? 0 : (size_t)(a.skip + from)) * x_stride;
             x_stride *= (size_t)p->in_dims[i];
             rest /= size;
         }
@@ -88,9 +102,9 @@ void nnacl_pad_any_c(const nnacl_ctx *ctx, const void *params, const void *const
             fill(y, (size_t)out_dim * block, value, element_size);
             continue;
         }
-        const char *x = (const char *)in[0] + x_row * (size_t)dim * block;
-        border(y, x, 0, before, p, value);
-        memcpy(y + (size_t)before * block, x, (size_t)dim * block);
-        border(y, x, before + dim, out_dim, p, value);
+        const char *x = (const char *)in[0] + (x_row * (size_t)p->in_dims[last] + (size_t)inner.skip) * block;
+        border(y, x, 0, inner.before, p, value);
+        memcpy(y + (size_t)inner.before * block, x, (size_t)inner.kept * block);
+        border(y, x, inner.before + inner.kept, out_dim, p, value);
     }
 }

@@ -90,10 +90,15 @@ static void draw_pad(check_case *c) {
     check_input(c, c->dtype, rank, dims);
     p->mode = c->bench ? NNACL_PAD_CONSTANT : check_int(c, NNACL_PAD_CONSTANT, NNACL_PAD_WRAP);
     for (int32_t i = 0; i < rank; i++) {
-        const int32_t most = p->mode == NNACL_PAD_REFLECT ? dims[i] - 1 : p->mode == NNACL_PAD_SYMMETRIC ? dims[i] : 4;
+        const int32_t cut = !c->bench && dims[i] > 1 && check_chance(c, 25) ? check_int(c, 1, dims[i] - 1) : 0;
+        const int32_t kept = dims[i] - cut;
+        const int32_t most = p->mode == NNACL_PAD_REFLECT ? kept - 1 : p->mode == NNACL_PAD_SYMMETRIC ? kept : 4;
         const bool padded = check_chance(c, 60);
         p->before[i] = padded ? check_int(c, 0, most < 4 ? most : 4) : 0;
         p->after[i] = padded ? check_int(c, 0, most < 4 ? most : 4) : 0;
+        if (cut > 0) {
+            *(check_chance(c, 50) ? &p->before[i] : &p->after[i]) = -cut;
+        }
     }
     if (check_chance(c, 60)) {
         check_vector(c, c->dtype, 1);

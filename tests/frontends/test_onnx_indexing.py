@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import numbers
+from onnx import helper
+from onnx_models import make_model, numbers, run_reference
 from onnx_runs import ELEMENT_TYPES, hold
+
+from microlith import modelfile, runtime
+from microlith.converter import convert
+from microlith.evaluate import evaluate
 
 INT64 = 7
 TYPES = (np.float32, np.int8, np.uint8, np.int32, np.int64)
@@ -170,3 +175,30 @@ def test_concat_of_nothing(
 ) -> None:
     inputs = {"a": numbers(*a), "b": numbers(*b)}
     assert hold("Concat", inputs, tmp_path, at_run_time=at_run_time, axis=axis).outputs[0].shape == expected
+
+
+def cropped_and_padded(x: np.ndarray, pads: list[int], mode: str) -> np.ndarray:
+    """As ONNX Runtime does it: negative amounts crop first."""
+    amounts = list(zip(pads[: x.ndim], pads[x.ndim :], strict=True))
+    for axis, (before, after) in enumerate(amounts):
+        x = np.take(x, range(max(-before, 0), x.shape[axis] + min(after, 0)), axis)
+    return np.pad(x, [(max(before, 0), max(after, 0)) for before, after in amounts], mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+@pytest.mark.parametrize(
+    "pads", [[0, -1, 1, -1], [-1, 2, 0, -2], [1, -2, -2, 2], [-2, -3, -2, -2], [-1, 1, 1, -1]], ids=str
+)
+def test_pads_that_crop(mode: str, pads: list[int], tmp_path: Path) -> None:
+    x, amounts = numbers(5, 6), np.array(pads, np.int64)
+    node = helper.make_node("Pad", ["x", "pads"], ["y"], mode=mode)
+    model = make_model([node], {"x": x.shape, "pads": amounts.shape}, ["y"], opset=20, types={"pads": INT64})
+    expected = cropped_and_padded(x, pads, mode)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    modelfile.save(convert(path), tmp_path / "model.lith")
+    given = {"x": x, "pads": amounts}
+    np.testing.assert_array_equal(runtime.load(tmp_path / "model.lith").run(given)["y"], expected)
+    graph = convert(path, constants={"pads": amounts})
+    np.testing.assert_array_equal(evaluate(graph, {"x": x})["y"], expected)
+    np.testing.assert_array_equal(run_reference(model, given)[0], expected)

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from pass_checks import body, finish, new_graph, numbers, ops_of, run_pass
 
-from microlith.converter.passes import fold_pad, fuse_activation, fuse_batchnorm, fuse_bias, fuse_patterns
+from microlith.converter.passes import (
+    fold_pad,
+    fuse_activation,
+    fuse_batchnorm,
+    fuse_bias,
+    fuse_patterns,
+    remove_identities,
+)
 from microlith.dtypes import DType
 from microlith.ir import Graph, Node, Quant, TensorType, Value
 
@@ -204,6 +211,15 @@ def test_a_border_of_the_zero_point_goes_into_a_quantized_convolution(filler: in
     assert ops_of(graph) == (["conv2d"] if possible else ["pad", "conv2d"])
     if possible:
         assert {graph.nodes[0].attrs[f"pad_{side}"] for side in ("top", "left", "bottom", "right")} == {1}
+
+
+def test_a_pad_that_crops_stays() -> None:
+    graph = new_graph(x=(1, 5, 5, 2))
+    padded = graph.add("pad", [graph.inputs[0]], {"before": (0, -1, 1, 0), "after": (0, 1, -1, 0)})
+    assert padded.output.shape == (1, 5, 5, 2)
+    finish(graph, y=_conv(graph, padded.output, pad_top=1).output)
+    assert not fold_pad.run(graph)
+    assert not remove_identities.run(graph)
 
 
 def test_pad_goes_past_a_transpose() -> None:
