@@ -220,13 +220,22 @@ def _softmax(op: str) -> Row:
             return g.add(op, [x], {"axis": axis})
         rows, depth = x.shape[:axis], x.shape[axis:]
         if any(isinstance(dim, str) for dim in depth):
-            raise Reject("the sizes behind the axis must be known", FIX_SIZES)
+            return _softmax_over(g, op, x, axis)
         size = int(np.prod([int(dim) for dim in depth]))
         flat = g.reshape(x, (_product(rows), size))
         return g.reshape(g.add(op, [flat], {"axis": 1}), x.shape)
 
     row.__doc__ = f"{op}; before opset 13 over everything behind the axis."
     return row
+
+
+def _softmax_over(g: Builder, op: str, x: Value, first: int) -> Value:
+    """softmax or log_softmax over all dimensions from ``first`` on, some of them open."""
+    whole = {"axes": sum(1 << axis for axis in range(first, len(x.shape))), "keep_dims": 1}
+    below = g.add("sub", [x, g.add("reduce_max", [x], whole)])
+    powers = g.add("exp", [below])
+    total = g.add("reduce_sum", [powers], whole)
+    return g.add("div", [powers, total]) if op == "softmax" else g.add("sub", [below, g.add("log", [total])])
 
 
 def _product(dims: Sequence[int | str]) -> int | None:

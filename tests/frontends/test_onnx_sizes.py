@@ -97,6 +97,14 @@ def test_several_open_sizes_at_once(tmp_path: Path) -> None:
     run_all(model, tmp_path, (1, 2, 5))
 
 
+@pytest.mark.parametrize("shape,axis", [(("n", "t", 3), 1), (("n", 2, "h", "w"), 1), (("n", "m", "k"), 0)], ids=str)
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
+def test_softmax_over_several_open_sizes(op: str, shape: tuple[int | str, ...], axis: int, tmp_path: Path) -> None:
+    """Before opset 13 it runs over everything from the axis on."""
+    model = make_model([helper.make_node(op, ["x"], ["y"], axis=axis)], {"x": shape}, ["y"], opset=11)
+    run_all(model, tmp_path, (1, 2, 5))
+
+
 def test_sizes_as_outputs(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
