@@ -98,7 +98,8 @@ def _reference_attention(inputs: Sequence[Array | None], attrs: Attrs) -> list[A
         added = np.where(mask, 0.0, -np.inf) if mask.dtype == np.bool_ else mask.astype(np.float64)
         widths = [(0, 0)] * (mask.ndim - 1) + [(0, k.shape[2] - mask.shape[-1])]
         bias = bias + np.pad(added, widths)
-    masked = capped + bias
+    # As ONNX defines the sum: beside a large number of the mask single precision drops digits of a score.
+    masked = (capped.astype(np.float32) + bias.astype(np.float32)).astype(np.float64)
     shown.append(masked)
     top = masked.max(axis=-1, keepdims=True, initial=-np.inf)
     exponentials = np.exp(masked - np.where(np.isneginf(top), 0.0, top))
