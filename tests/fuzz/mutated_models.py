@@ -25,7 +25,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -163,7 +163,7 @@ def _try(data: bytes, path: Path) -> str:
 
     try:
         graph = convert(data)
-        if any(_least_bytes(value) > MOST_BYTES for value in graph.values()):
+        if _needs_much(graph):
             return "converted"
         modelfile.save(graph, path)
         try:
@@ -177,6 +177,33 @@ def _try(data: bytes, path: Path) -> str:
     except MicrolithError:
         return "refused"
     return "ran"
+
+
+def _needs_much(graph: Any) -> bool:
+    """Whether a tensor of a graph is larger than MOST_BYTES when the open sizes of the inputs are 2.
+
+    The sizes of the other tensors follow from these as they do in a run; where they depend on data, the least is taken.
+    """
+    from microlith.binding import bind_graph
+    from microlith.errors import ShapeError, UnsupportedError
+
+    if any(_least_bytes(value) > MOST_BYTES for value in graph.values()):
+        return True
+    sizes = {dim: 2 for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
+    try:
+        bound = bind_graph(graph, sizes)
+    except (ShapeError, UnsupportedError):  # the run refuses it, or finds the sizes by the data
+        return False
+    return any(type.nbytes > MOST_BYTES for type in _types(bound))
+
+
+def _types(bound: Any) -> Iterator[Any]:
+    """Of all tensors, those of subgraphs included."""
+    yield from bound.types.values()
+    for item in bound.nodes:
+        yield from item.output_types
+        for part in item.parts:
+            yield from _types(part)
 
 
 def _least_bytes(value: Any) -> int:
