@@ -113,6 +113,13 @@ def test_buffer_of_the_wrong_size() -> None:
     assert "its buffer has 72 bytes, s8[4, 3, 3, 3] needs 108" in fails(b.build())
 
 
+def test_a_constant_of_more_than_two_gibibytes() -> None:
+    """Refused by its shape, whatever its buffer holds."""
+    b = small_model()
+    b.tensors[1].shape = (1 << 21, 1 << 10)
+    assert "takes 2,147,483,648 bytes, more than 2,147,483,647" in fails(b.build())
+
+
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), -0.5])
 def test_impossible_scale(scale: float) -> None:
     b = small_model()
