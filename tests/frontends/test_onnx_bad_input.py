@@ -204,7 +204,7 @@ def test_a_size_that_must_be_known(tmp_path: Path) -> None:
     model = make_model([node], {"x": (1, 3, "h", 8)}, ["y"], {"w": numbers(4, 3, 3, 3)})
     error = error_of(model, tmp_path)
     assert isinstance(error, UnsupportedError)
-    assert "must be known, it is 'h'" in error.items[0].reason
+    assert "depends on the size 'h'" in error.items[0].reason
     assert "--input" in error.items[0].hint
     assert converted(model, tmp_path, inputs={"x": (1, 3, 6, 8)}).outputs[0].shape == (1, 4, 2, 3)
 
