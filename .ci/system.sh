@@ -30,6 +30,7 @@ esac
 case $group in
 test)
     need g++ program g++
+    need pkg-config program pkg-config
     need clang program clang
     need gcc-aarch64-linux-gnu program aarch64-linux-gnu-gcc
     need libc6-dev-arm64-cross library aarch64-linux-gnu-gcc libc.a

@@ -69,11 +69,18 @@ def crop(
     rows = [row for row in _rows() if row.isa in wanted and any(row.serves(op, dtype) for op, dtype in own)]
 
     headers = {catalogue.ops()[op].header for op in ops}
-    plans = [name for header in headers for name in _plan_files(Path(header).parent)]
+    kernel_sources = {kernel.file for kernel in catalogue.kernels()}
+    plans = [
+        name
+        for header in headers
+        for name in _sources(f"{Path(header).parent.as_posix()}/*.c")
+        if name not in kernel_sources  # the plan half of a family, and what packs its weights
+    ]
+    core = [name for pattern in _CORE for name in _sources(pattern)]
     # The table names every family's header; those stay, for the parameter structs that they declare.
     files = {
         f"nnacl_kernels/{name}": text.encode()
-        for name, text in kernel_files([*_core_files(), *plans, *(row.file for row in rows)], sorted(headers)).items()
+        for name, text in kernel_files([*core, *plans, *(row.file for row in rows)], sorted(headers)).items()
     }
     files = {path: data for path, data in files.items() if not path.endswith(".def")}
     lines = ["/* The kernels of this library, best first within an op and type. */", *(row.text for row in rows)]
@@ -129,21 +136,9 @@ def _needs(node: Node) -> Iterator[tuple[str, int]]:
         yield node.op, node.input(0).dtype.value
 
 
-def _core_files() -> list[str]:
-    return [
-        path.relative_to(catalogue.ROOT).as_posix()
-        for pattern in _CORE
-        for path in sorted(catalogue.ROOT.glob(pattern))
-    ]
-
-
-def _plan_files(family: Path) -> Iterator[str]:
-    """The sources of a family that are no kernels: its plan half, and what packs weights."""
-    kernels = {kernel.file for kernel in catalogue.kernels()}
-    for path in sorted((catalogue.ROOT / family).glob("*.c")):
-        name = f"{family.as_posix()}/{path.name}"
-        if name not in kernels:
-            yield name
+def _sources(pattern: str) -> list[str]:
+    """Files of the kernel library, by their paths inside of it."""
+    return [path.relative_to(catalogue.ROOT).as_posix() for path in sorted(catalogue.ROOT.glob(pattern))]
 
 
 def _copies(folder: Path, patterns: Sequence[str], place: str) -> Mapping[str, bytes]:
