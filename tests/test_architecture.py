@@ -54,7 +54,7 @@ RULES = {
     "microlith/cli": Rule(
         ("microlith.cli", "microlith.nnacl_kernels", *SPINE),
         ("numpy", "rich", "typer", "click"),
-        lazily=(*HALVES, *FRONT_DOOR, "microlith.compare"),
+        lazily=(*HALVES, *FRONT_DOOR, "microlith.compare", "microlith.trainer"),
     ),
     "microlith/compare": Rule(
         ("microlith.compare", *SPINE),
@@ -79,7 +79,11 @@ RULES = {
     ),
     "runtime/backends": Rule(("microlith.runtime.backends", *SPINE), ("cffi", "numpy")),
     "templates": Rule((), ()),
-    "trainer": Rule(("microlith.trainer", *SPINE), ("numpy", "onnx", "torch", "lightning", "torchao")),
+    "trainer": Rule(
+        ("microlith.trainer", *SPINE),
+        ("numpy", "onnx", "torch", "lightning", "torchao"),
+        lazily=(*FRONT_DOOR, "onnxruntime", "ray", "rich", "tensorboard"),
+    ),
 }
 
 

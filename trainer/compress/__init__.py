@@ -1,0 +1,1 @@
+"""Ways to make a model smaller while it is trained. All of them are a ``Compressor``."""
