@@ -13,12 +13,32 @@ from .extras import explain_missing
 
 if TYPE_CHECKING:
     from .compress.compressor import Compose, Compressor
+    from .fit_callbacks import EarlyStopping, NotFiniteError, ReduceLROnPlateau
+    from .fitting import Fitted, fit
+    from .runs import Run, RunTable
 
-__all__ = ["Compose", "Compressor"]
+__all__ = [
+    "Compose",
+    "Compressor",
+    "EarlyStopping",
+    "Fitted",
+    "NotFiniteError",
+    "ReduceLROnPlateau",
+    "Run",
+    "RunTable",
+    "fit",
+]
 
 _PLACES = {
     "Compose": "compress.compressor",
     "Compressor": "compress.compressor",
+    "EarlyStopping": "fit_callbacks",
+    "Fitted": "fitting",
+    "NotFiniteError": "fit_callbacks",
+    "ReduceLROnPlateau": "fit_callbacks",
+    "Run": "runs",
+    "RunTable": "runs",
+    "fit": "fitting",
 }
 
 

@@ -21,6 +21,7 @@ from . import (
     inspect_command,
     ops_command,
     run_command,
+    train_command,
     verify_command,
 )
 from .console import error_console
@@ -47,6 +48,7 @@ for _module in (
     ops_command,
 ):
     app.command(_module.NAME, epilog=f"Example: [bold]{_module.EXAMPLE}[/bold]")(_module.command)
+app.add_typer(train_command.app)
 
 
 def _print_version(wanted: bool) -> None:

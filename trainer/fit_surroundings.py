@@ -1,0 +1,154 @@
+"""What surrounds a training run: its row in the table, the processes it is made of, and what PyTorch says aloud."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.loggers import TensorBoardLogger
+
+from .provenance import git_revision, versions
+from .runs import FINISHED, RUNNING, Run, RunError, RunTable
+from .train_data import split_batch
+
+RUN_VARIABLE = "MICROLITH_TRAIN_RUN"
+"""Tells processes that Lightning starts which run they belong to."""
+
+REMARKS = (
+    "does not have many workers",
+    "Checkpoint directory",
+    "smaller than the logging interval",
+    "isinstance(treespec",
+    "dataloader is not resumable",  # Lightning cannot know that loaders of arrays are
+    "but have no `val_dataloader`",
+)
+
+
+def is_first_process() -> bool:
+    """Whether this process writes checkpoints and the table of runs."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return bool(torch.distributed.get_rank() == 0)
+    return int(os.environ.get("LOCAL_RANK", "0")) == 0 and int(os.environ.get("NODE_RANK", "0")) == 0
+
+
+def join_run(
+    table: RunTable, name: str, data: Mapping[str, Any], hyperparameters: Mapping[str, Any], resume: bool | str
+) -> tuple[Run, Path | None]:
+    """The run that this process works on, and the checkpoint to go on from.
+
+    The first process finds or makes it and tells the others. Raises RunError.
+    """
+    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+    id = ""
+    if is_first_process():
+        run = _find_run(table, name, data, hyperparameters, resume)
+        id = os.environ[RUN_VARIABLE] = run.id
+    if distributed:
+        box = [id]
+        torch.distributed.broadcast_object_list(box)
+        id = box[0]
+    run = table.get(id or os.environ[RUN_VARIABLE])
+    last = table.path(run) / "last.ckpt"
+    return run, last if last.is_file() else None
+
+
+def leave_run() -> None:
+    """The run has ended; the next one of this process is another."""
+    os.environ.pop(RUN_VARIABLE, None)
+
+
+def _find_run(
+    table: RunTable, name: str, data: Mapping[str, Any], hyperparameters: Mapping[str, Any], resume: bool | str
+) -> Run:
+    if re.fullmatch(r"[\w.+-]+", name) is None:
+        raise RunError(f"{name!r} cannot be the name of a run", hint="letters, digits, and . + - _")
+    run = None
+    if isinstance(resume, str):
+        run = table.get(resume)
+    elif resume and (table.folder / "runs.db").is_file():
+        unfinished = [row for row in table.all() if row.name == name and row.status != FINISHED]
+        run = unfinished[-1] if unfinished else None
+    if run is None:
+        return table.start(name, data, hyperparameters, git_revision(), versions())
+    if run.status == FINISHED and hyperparameters["epochs"] <= run.hyperparameters["epochs"]:
+        raise RunError(f"run {run.id} is finished", hint="ask for more epochs, or begin a new run without resume")
+    before = {**run.hyperparameters, **{f"data.{key}": value for key, value in run.data.items()}}
+    now = {**hyperparameters, **{f"data.{key}": value for key, value in data.items()}}
+    other = [key for key in {**before, **now} if key != "epochs" and _plain(before.get(key)) != _plain(now.get(key))]
+    if other:
+        lines = "; ".join(f"{key} was {before.get(key)}, is {now.get(key)}" for key in other)
+        raise RunError(f"run {run.id} cannot go on: {lines}", hint="begin a new run without resume")
+    table.update(
+        run, status=RUNNING, process=os.getpid(), reason="", hyperparameters=dict(hyperparameters), versions=versions()
+    )
+    return run
+
+
+def _plain(value: Any) -> Any:
+    """As it comes back from the table."""
+    return list(map(_plain, value)) if isinstance(value, tuple | list) else value
+
+
+def ray_options(options: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """Strategy, devices and options of Lightning's Trainer inside a worker of Ray Train. Raises MissingExtraError."""
+    from .extras import explain_missing
+
+    with explain_missing():
+        from ray.train.lightning import RayDDPStrategy, RayLightningEnvironment
+
+    return RayDDPStrategy(), "auto", {**options, "plugins": [*options.get("plugins", []), RayLightningEnvironment()]}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without Lightning's remarks about hardware and workers, which are no news to who trains small models."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            for text in REMARKS:
+                warnings.filterwarnings("ignore", message=f".*{re.escape(text)}.*")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    """Algorithms that give the same bits each time, where PyTorch has them."""
+    before, warn = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warn)
+
+
+def log_graph(trainer: Trainer, module: LightningModule, batch: Any) -> None:
+    """Writes the graph of the model for TensorBoard; a model that cannot be traced has none."""
+    if not is_first_process():
+        return
+    for logger in trainer.loggers:
+        if isinstance(logger, TensorBoardLogger):
+            model = getattr(module, "model", module)
+            training = model.training
+            try:
+                with warnings.catch_warnings(), torch.no_grad(), torch.random.fork_rng():
+                    warnings.simplefilter("ignore")
+                    inputs = tuple(value[:1] for value in split_batch(batch)[0])
+                    logger.experiment.add_graph(model.eval(), inputs, verbose=False)
+            except Exception as error:
+                logging.getLogger(__name__).info("no graph for TensorBoard: %s", error)
+            finally:
+                model.train(training)

@@ -1,0 +1,199 @@
+"""``fit``: trains a model with Lightning, keeps checkpoints, logs and a row in the table of runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.loggers import TensorBoardLogger
+from torch import Tensor, nn
+
+from microlith.errors import InputError
+
+from .compress.compressor import Compose, Compressor
+from .fit_callbacks import CompressorSteps, Ledger, StepSeeds, StopAtNaN, WeightHistograms
+from .fit_checks import check_classes, check_fit, check_monitors, check_resumable, refuse_for_module
+from .fit_surroundings import deterministic, is_first_process, join_run, leave_run, log_graph, quiet, ray_options
+from .objectives import Objective, find_loss, find_metrics, name_of
+from .runs import FAILED, FINISHED, KILLED, Run, RunTable
+from .seeds import seed_all
+from .train_data import describe, make_loaders, split_batch
+from .train_task import MakeOptimizer, MakeSchedule, TrainTask, attach_compressor
+
+
+@dataclass
+class Fitted:
+    """What ``fit`` gives back."""
+
+    model: nn.Module
+    """Ready for ``export``: converted by the compressors, in eval mode, on the CPU. A LightningModule stays one."""
+    metrics: dict[str, float]
+    """After the last epoch."""
+    history: list[dict[str, float]]
+    """The metrics of each epoch, and its number as ``epoch``."""
+    run: Run
+    folder: Path
+    """With ``last.ckpt``, ``best.ckpt`` and the logs for TensorBoard."""
+
+
+def fit(
+    model: nn.Module | LightningModule,
+    data: Any,
+    *,
+    epochs: int,
+    loss: str | Objective | None = None,
+    metrics: Sequence[str] | Mapping[str, Objective] | str | None = None,
+    validation: Any = None,
+    batch_size: int = 64,
+    optimizer: MakeOptimizer | None = None,
+    learning_rate: float = 1e-3,
+    schedule: MakeSchedule | None = None,
+    gradient_clip: float | None = None,
+    augment: Callable[[Tensor], Tensor] | None = None,
+    compressors: Compressor | Sequence[Compressor] = (),
+    callbacks: Iterable[Callback] = (),
+    keep: Literal["last", "best"] = "last",
+    monitor: str = "val_loss",
+    monitor_mode: Literal["min", "max"] = "min",
+    seed: int = 0,
+    run_dir: str | os.PathLike[str] = "runs",
+    name: str | None = None,
+    notes: Mapping[str, Any] | None = None,
+    resume: bool | str = False,
+    checkpoint_steps: int | None = None,
+    logs: bool = True,
+    progress: bool = True,
+    strategy: Any = "auto",
+    devices: int | str | Sequence[int] = 1,
+    accelerator: str = "cpu",
+    **options: Any,
+) -> Fitted:
+    """Trains a model.
+
+    Args:
+        model: A plain module, with ``loss``; or a LightningModule, which brings its own loss, metrics and optimizer.
+        data: ``(x, y)`` arrays or tensors, first axis the sample, x a tuple for several inputs; or a DataLoader of such
+            pairs; or a LightningDataModule.
+        epochs: How many passes over the data; a resumed run goes on to this number.
+        loss: ``cross_entropy``, ``mse``, ``mae``, ``huber``, ``bce`` (with logits), or a function of prediction and
+            target that gives a scalar.
+        metrics: Names (``accuracy``, ``mse``, ``mae``) or a mapping from names to functions like a loss. Reported as
+            ``accuracy`` and ``val_accuracy``, beside ``loss`` and ``val_loss``.
+        validation: Like ``data``, or for arrays the share of ``data`` to hold back, such as 0.1.
+        batch_size: For arrays.
+        optimizer: From the parameters to an optimizer; default ``AdamW`` with ``learning_rate``.
+        schedule: From the optimizer and the number of steps to a scheduler that is advanced at every step.
+        gradient_clip: Largest norm of the gradient.
+        augment: Changes each input of a training batch, as a tensor.
+        compressors: What makes the model smaller while it is trained; for a LightningModule they change ``self.model``.
+        callbacks: Lightning's, and ``EarlyStopping``, ``ReduceLROnPlateau``, ``Distillation`` of this package.
+        keep: Which weights to return: of the last epoch, or of the best by ``monitor``.
+        seed: Everything random follows from it.
+        run_dir: Holds the table of runs and a folder for each.
+        name: What the run is called; default the class of the model.
+        notes: More hyperparameters for the table.
+        resume: True takes up the newest unfinished run of this name, if there is one; the id of a run that one.
+        checkpoint_steps: Write ``last.ckpt`` after so many steps too, not after each epoch alone.
+        logs: Write logs for TensorBoard.
+        strategy, devices, accelerator: Lightning's. ``strategy="ddp", devices=2`` trains in two processes;
+            ``strategy="ray"`` inside a worker of Ray Train.
+        options: Further ones of Lightning's ``Trainer``.
+
+    Raises:
+        ShapeError, InputError: The data do not fit the model or the loss.
+        NotFiniteError: The loss is no longer a number.
+        RunError: The run to resume is not there, or was made with other data or hyperparameters.
+    """
+    compressor = compressors if isinstance(compressors, Compressor) else Compose(list(compressors))
+    callbacks = list(callbacks)
+    if epochs < 1:
+        raise InputError(f"epochs is {epochs}; at least 1 is needed")
+    loaders = make_loaders(data, validation, batch_size, seed)
+    check_monitors(callbacks, loaders)
+    if checkpoint_steps:
+        check_resumable(loaders)
+    if keep == "best":
+        check_monitors([ModelCheckpoint(monitor=monitor)], loaders)
+    parameters = sum(value.numel() for value in model.parameters())
+    batch = loaders.first_batch()
+    seed_all(seed, 0)
+    module: LightningModule
+    if isinstance(model, LightningModule):
+        refuse_for_module(
+            callbacks, loss=loss, metrics=metrics, optimizer=optimizer, schedule=schedule, augment=augment
+        )
+        module = model
+        if compressors:
+            compressor.on_data(split_batch(batch)[0])
+            attach_compressor(module, compressor)
+    else:
+        if loss is None:
+            raise InputError("a plain model needs a loss", hint="loss='cross_entropy', 'mse', … or a function")
+        function = find_loss(loss)
+        check_classes(loss, check_fit(model, function, batch), loaders)
+        compressor.on_data(split_batch(batch)[0])
+        make = optimizer or (lambda values: torch.optim.AdamW(values, lr=learning_rate))
+        prepared = compressor.apply(model)
+        module = TrainTask(prepared, function, find_metrics(metrics), compressor, make, schedule, augment)
+
+    hyperparameters = {
+        "epochs": epochs, "seed": seed, "loss": name_of(loss), "metrics": ", ".join(find_metrics(metrics)),
+        "model": type(model).__name__, "parameters": parameters, "batch_size": loaders.batch_size,
+        "optimizer": name_of(optimizer) or f"AdamW({learning_rate:g})", "schedule": name_of(schedule),
+        "gradient_clip": gradient_clip, "augment": name_of(augment), "compressors": compressor.name,
+        **compressor.hyperparameters(), **(notes or {}),
+        "strategy": strategy if isinstance(strategy, str) else type(strategy).__name__, "devices": devices,
+    }  # fmt: skip
+    table = RunTable(run_dir)
+    run, resumed = join_run(table, name or type(model).__name__, describe(loaders.train), hyperparameters, resume)
+    folder = table.path(run)
+    ledger = Ledger(table, run if is_first_process() else None)
+    best = None
+    if loaders.has_validation or not monitor.startswith("val_"):
+        best = _checkpoint(folder, "best", monitor=monitor, mode=monitor_mode)
+    points = [_checkpoint(folder, "last", save_on_train_epoch_end=True)]
+    if checkpoint_steps:
+        points.append(_checkpoint(folder, "last", every_n_train_steps=checkpoint_steps))
+    if strategy == "ray":
+        strategy, devices, options = ray_options(options)
+    with quiet(), deterministic():
+        trainer = Trainer(
+            max_epochs=epochs,
+            callbacks=[
+                StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
+                *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
+            ],
+            logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,
+            enable_progress_bar=progress, enable_model_summary=False, num_sanity_val_steps=0, log_every_n_steps=10,
+            gradient_clip_val=gradient_clip, strategy=strategy, devices=devices, accelerator=accelerator, **options,
+        )  # fmt: skip
+        log_graph(trainer, module, batch)
+        try:
+            trainer.fit(module, loaders.train, loaders.validation, ckpt_path=resumed)
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            ledger.note(status=KILLED if stopped else FAILED, reason=reason)
+            raise
+    ledger.note(status=FINISHED, reason="")
+    leave_run()
+    if keep == "best" and best is not None:
+        module.load_state_dict(torch.load(best.best_model_path, weights_only=False)["state_dict"])
+    module = module.cpu()
+    final = {key: value for key, value in ledger.history[-1].items() if key != "epoch"}
+    if isinstance(module, TrainTask):
+        return Fitted(compressor.convert(module.model).eval(), final, ledger.history, run, folder)
+    if compressors:
+        module.model = compressor.convert(module.model)
+    return Fitted(module.eval(), final, ledger.history, run, folder)
+
+
+def _checkpoint(folder: Path, name: str, **options: Any) -> ModelCheckpoint:
+    """Writes a file of this name again and again, each time as a whole."""
+    return ModelCheckpoint(dirpath=folder, filename=name, enable_version_counter=False, **options)

@@ -1,0 +1,78 @@
+"""Losses and metrics by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+from torch.nn import functional
+
+from microlith.errors import InputError
+
+Objective = Callable[[Any, Any], Tensor]
+"""From what the model gave and the targets to a scalar."""
+
+
+def accuracy(prediction: Tensor, target: Tensor) -> Tensor:
+    """Share of right classes: ``prediction`` [n, classes, …] scores, ``target`` [n, …] numbers of classes."""
+    return (prediction.argmax(1) == target).float().mean()
+
+
+def _like(loss: Callable[..., Tensor]) -> Objective:
+    """A loss between numbers, which refuses shapes that would be broadcast."""
+
+    def checked(prediction: Tensor, target: Tensor) -> Tensor:
+        if prediction.shape != target.shape:
+            raise ValueError(f"prediction {tuple(prediction.shape)} and target {tuple(target.shape)} differ")
+        return loss(prediction, target.to(prediction.dtype))
+
+    return checked
+
+
+LOSSES: Mapping[str, Objective] = {
+    "cross_entropy": functional.cross_entropy,
+    "mse": _like(functional.mse_loss),
+    "mae": _like(functional.l1_loss),
+    "huber": _like(functional.huber_loss),
+    "bce": _like(functional.binary_cross_entropy_with_logits),
+}
+METRICS: Mapping[str, Objective] = {
+    "accuracy": accuracy,
+    "mse": LOSSES["mse"],
+    "mae": LOSSES["mae"],
+}
+
+
+def find_loss(loss: str | Objective) -> Objective:
+    """A loss by its name, or the callable itself. Raises InputError."""
+    if callable(loss):
+        return loss
+    if loss not in LOSSES:
+        raise InputError(
+            f"there is no loss {loss!r}", hint=f"one of {', '.join(LOSSES)}, or a function of prediction and target"
+        )
+    return LOSSES[loss]
+
+
+def find_metrics(metrics: Sequence[str] | Mapping[str, Objective] | str | None) -> dict[str, Objective]:
+    """Metrics by name. ``metrics``: names, or a mapping from names to functions of prediction and target."""
+    if metrics is None:
+        return {}
+    if isinstance(metrics, Mapping):
+        return dict(metrics)
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    unknown = [name for name in names if name not in METRICS]
+    if unknown:
+        raise InputError(
+            f"there is no metric {unknown[0]!r}",
+            hint=f"one of {', '.join(METRICS)}, or a mapping from a name to a function of prediction and target",
+        )
+    return {name: METRICS[name] for name in names}
+
+
+def name_of(objective: str | Callable[..., Any] | None) -> str:
+    """For the table of runs."""
+    if objective is None or isinstance(objective, str):
+        return objective or ""
+    return getattr(objective, "__name__", type(objective).__name__)
