@@ -22,9 +22,10 @@ from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, emit, projects, ramlimit
 from .names import identifier
+from .samples import sample_view
 from .stack_depth import StackDepth
 from .trim import trim
-from .view import ModelView, build_view, sample_view
+from .view import ModelView, build_view
 
 REPORT = "report.json"
 _OPTIMIZE = {
@@ -70,6 +71,8 @@ class Report:
     """Whose code the stack was measured in."""
     ordering: Ordering | None = None
     """What the order of the layers is worth; None when it is that of the stripes."""
+    input_rows: Mapping[str, Any] | None = None
+    """How the input arrives by rows: its name, how many rows it has, and for each piece its first row and how many."""
 
     @property
     def flash_bytes(self) -> int:
@@ -93,6 +96,7 @@ def generate(
     project: str = "standalone",
     kernels: Literal["own", "cmsis-nn"] = "own",
     ram_limit: int | None = None,
+    input_by_rows: bool = False,
     stack: StackDepth | None = None,
     force: bool = False,
 ) -> Report:
@@ -111,7 +115,8 @@ def generate(
     place of an estimate (``measured.py``).
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
-    too small), UnsupportedError (ops without kernel), ShapeError (a dimension is open), OutputError (not writable).
+    too small, or an input cannot arrive by rows), UnsupportedError (ops without kernel), ShapeError (a dimension is
+    open), OutputError (not writable).
     """
     row = targets.get(target)
     projects.get(project)
@@ -132,13 +137,22 @@ def generate(
         program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, substitute=foreign)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
-    stripes = None
-    if ram_limit is not None:
-        program, stripes = ramlimit.fit(
-            graph, row, program, ram_limit, f"{title} on {target}", sizes=sizes, substitute=foreign
-        )
+    stripes, arrivals = None, None
+    where = f"{title} on {target}"
+    if input_by_rows:
+        program, stripes, arrivals = ramlimit.fit_by_rows(graph, row, program, ram_limit, where, substitute=foreign)
+    elif ram_limit is not None:
+        program, stripes = ramlimit.fit(graph, row, program, ram_limit, where, sizes=sizes, substitute=foreign)
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
-    view = build_view(program, row, name=identifier(title), title=title, contract=graph.contract, binary_weights=binary)
+    view = build_view(
+        program,
+        row,
+        name=identifier(title),
+        title=title,
+        contract=graph.contract,
+        binary_weights=binary,
+        arrivals=arrivals,
+    )
     if stack is not None:
         view = dataclasses.replace(view, stack_size=stack.total, stack_compiler=stack.compiler)
     texts = closure.kernel_files(view.sources, view.headers)
@@ -156,7 +170,10 @@ def generate(
 
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
     report = dataclasses.replace(
-        _report(view, project, [*files, REPORT], stack), stripes=stripes, ordering=program.ordering
+        _report(view, project, [*files, REPORT], stack),
+        stripes=stripes,
+        ordering=program.ordering,
+        input_rows=None if view.rows is None else view.rows.as_dict(view.inputs[0].key),
     )
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)

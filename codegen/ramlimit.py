@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TargetError
 from ..ir import Graph
 from ..lower import Program, lower
-from ..stripes import prefix_length, stripe
+from ..stripes import Arrival, can_arrive, prefix_length, stripe, stripe_arriving
 from ..targets import Target
+from .by_rows import Arrivals
 from .view import stack_bytes
 
 _MOST_CUTS = 6
 _MOST_CALLS = 1500
+_MOST_STRIPES = 64
+"""A concatenation puts no more than so many together."""
 
 
 @dataclass(frozen=True)
@@ -45,40 +49,113 @@ def fit(
     Raises TargetError with the least that was found when none does."""
     if ram_bytes(program) <= limit:
         return program, None
-    least, best = program, None
-    cuts = _cuts(graph)
-    for rows in (8, 4, 2, 1):
-        for length in cuts:
-            height = graph.nodes[length - 1].output.type.static_shape[1]
-            count = -(-height // rows)
-            if count < 2 or count * length > _MOST_CALLS:
-                continue
-            striped = lower(
-                stripe(graph, length, count),
-                target.isa,
-                alignment=target.alignment,
-                overlap=True,
-                reorder=False,  # the stripes stand in theirs
-                **options,
-            )
-            least = striped if striped.arena_size < least.arena_size else least
-            found = _costs(striped, program, length, count)
-            if ram_bytes(striped) <= limit and (best is None or found.copied_bytes < best[1].copied_bytes):
-                best = striped, found
-        if best is not None:
-            return best
-    raise TargetError(
+    search = _Search(graph, target, program, options)
+    found = search.within(limit, by_rows=False)
+    if found is not None:
+        return found.program, found.costs
+    hint = "its inputs and outputs lie in the arena too; use a smaller input or fewer channels"
+    if not can_arrive(graph) and ((other := search.within(limit, by_rows=True)) or (other := search.least)):
+        with_rows = (
+            f"with --input-by-rows, so that the input never lies there as a whole, {ram_bytes(other.program):,} "
+        )
+        hint = f"{with_rows}{'suffice' if ram_bytes(other.program) <= limit else 'would be needed'}; or {hint}"
+    raise _too_small(program, search, limit, where, hint)
+
+
+def fit_by_rows(
+    graph: Graph, target: Target, program: Program, limit: int | None, where: str, **options: Any
+) -> tuple[Program, Stripes, Arrivals]:
+    """As ``fit``, a program in stripes whose input arrives by rows; without a limit, that with the fewest bytes.
+    Raises TargetError also when the input cannot."""
+    if program.ranges:
+        raise _cannot_arrive("its sizes have a range", where)
+    if reason := can_arrive(graph):
+        raise _cannot_arrive(reason, where)
+    search = _Search(graph, target, program, options)
+    found = search.within(limit or 0, by_rows=True)
+    if limit is None:
+        found = search.least
+    if found is None and search.least is None:
+        raise _cannot_arrive("its first layers need all rows at once", where)
+    if found is None:
+        assert limit is not None
+        hint = "use a smaller input or fewer channels"
+        raise _too_small(program, search, limit, where, hint)
+    return found.program, found.costs, Arrivals(graph.inputs[0], found.arrivals)
+
+
+def _cannot_arrive(reason: str, where: str) -> TargetError:
+    hint = "leave out --input-by-rows; it is for models with one input, read by convolutions, pools or by element"
+    return TargetError(f"the input cannot arrive by rows: {reason}", where=where, hint=hint)
+
+
+def _too_small(program: Program, search: _Search, limit: int, where: str, hint: str) -> TargetError:
+    return TargetError(
         f"the model needs {ram_bytes(program):,} bytes of arena and stack, and the least that stripes of its first "
-        f"layers lead to is {ram_bytes(least):,}; the limit is {limit:,}",
+        f"layers lead to is {search.least_bytes:,}; the limit is {limit:,}",
         where=where,
-        hint="its inputs and outputs lie in the arena too; use a smaller input or fewer channels",
+        hint=hint,
     )
 
 
-def _cuts(graph: Graph) -> list[int]:
-    """Lengths of the prefix worth a try: those that leave the fewest bytes to the rest of the model."""
+@dataclass(frozen=True)
+class _Found:
+    program: Program
+    costs: Stripes
+    arrivals: tuple[Arrival, ...]
+
+
+class _Search:
+    """Programs in stripes that were tried."""
+
+    def __init__(self, graph: Graph, target: Target, program: Program, options: Mapping[str, Any]) -> None:
+        self.graph, self.target, self.program, self.options = graph, target, program, options
+        self.least: _Found | None = None
+        self.least_bytes = ram_bytes(program)
+
+    def within(self, limit: int, *, by_rows: bool) -> _Found | None:
+        """Of the coarsest stripes that keep to the limit, those that copy the fewest bytes."""
+        best: _Found | None = None
+        self.least = None
+        for rows in (8, 4, 2, 1):
+            for length in _cuts(self.graph, limit):
+                height = self.graph.nodes[length - 1].output.type.static_shape[1]
+                count = min(-(-height // rows), _MOST_STRIPES)
+                if count < 2 or count * length > _MOST_CALLS:
+                    continue
+                found = self._try(length, count, by_rows)
+                size = ram_bytes(found.program)
+                self.least_bytes = min(self.least_bytes, size)
+                if self.least is None or size < ram_bytes(self.least.program):
+                    self.least = found
+                if size <= limit and (best is None or found.costs.copied_bytes < best.costs.copied_bytes):
+                    best = found
+            if best is not None:
+                break
+        return best
+
+    def _try(self, length: int, count: int, by_rows: bool) -> _Found:
+        if by_rows:
+            graph, arrivals = stripe_arriving(self.graph, length, count)
+        else:
+            graph, arrivals = stripe(self.graph, length, count), ()
+        striped = lower(
+            graph,
+            self.target.isa,
+            alignment=self.target.alignment,
+            overlap=True,
+            reorder=False,  # the stripes stand in theirs
+            arriving=[arrival.piece for arrival in arrivals],
+            **self.options,
+        )
+        return _Found(striped, _costs(striped, self.program, length, count), arrivals)
+
+
+def _cuts(graph: Graph, limit: int) -> list[int]:
+    """Lengths of the prefix worth a try: those that leave the fewest bytes to the rest of the model, and those behind
+    layers whose results are smaller than what came before, if nothing in the rest is larger than the limit."""
     sizes = {}
-    for length in range(2, prefix_length(graph) + 1):
+    for length in range(min(2, prefix_length(graph)), prefix_length(graph) + 1):
         region = set(graph.nodes[:length])
         left = [
             node.output
@@ -86,7 +163,14 @@ def _cuts(graph: Graph) -> list[int]:
             if node.output in graph.outputs or any(user not in region for user in node.output.users)
         ]
         sizes[length] = sum(value.type.nbytes for value in left)
-    return sorted(sorted(sizes, key=lambda length: (sizes[length], length))[:_MOST_CUTS])
+    fewest = sorted(sizes, key=lambda length: (sizes[length], length))[:_MOST_CUTS]
+    smaller = [length for length in sizes if sizes[length] < sizes.get(length - 1, 0)]
+    rest = {
+        length: max((value.type.nbytes for node in graph.nodes[length:] for value in node.outputs), default=0)
+        for length in smaller
+    }
+    fitting = [length for length in smaller if not limit or rest[length] <= limit]
+    return sorted({*fewest, *fitting[:_MOST_CUTS]})
 
 
 def _costs(striped: Program, program: Program, length: int, count: int) -> Stripes:

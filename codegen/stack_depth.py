@@ -32,7 +32,7 @@ class StackDepth:
     """Bytes of stack."""
 
     total: int
-    """Of ``NAME_run()``, with everything that it calls."""
+    """Of ``NAME_run()``, with everything that it calls; not the function of the caller that brings rows of an input."""
     layers: Mapping[str, int]
     """The same for each kernel that it calls, by the symbol of the kernel: what is needed while such a layer runs."""
     open: tuple[str, ...]
@@ -71,9 +71,12 @@ def measure_stack(folder: Path, name: str, target: Target) -> StackDepth:
     missing = {found for item in functions.values() for found in (*item.calls, *item.takes)} - {*functions, _POINTER}
     if missing:
         _read_library(built / "runner.elf", target.tool_prefix, missing, functions)
-    frame = functions[start].frame
+    frame, calls = functions[start].frame, functions[start].calls - {_POINTER}
+    if (pusher := f"{name}_push_rows") in calls:  # an input that arrives by rows
+        frame += functions[pusher].frame
+        calls = (calls - {pusher}) | functions[pusher].calls
     layers, unbounded = {}, set()
-    for callee in sorted(functions[start].calls - {_POINTER}):
+    for callee in sorted(calls):
         tree = _reached(callee, functions)
         unbounded |= {found for found in tree if functions[found].open}
         depth = _depth(callee, functions, {name for item in tree for name in functions[item].takes}, (), {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..nnacl_kernels import catalogue
 from ..targets import Target
 from . import literals
 from .branches import FRAME, Address, ControlView, PartView, branches, loop
+from .by_rows import Arrivals, RowsView, Stage, rows_view, stages
 from .names import UniqueNames, comment, identifier, short_comment
 from .ranged import SizeTexts, SizeView, TableView
 
@@ -47,7 +48,8 @@ class TensorView:
     """Of elements, in C."""
     nbytes: int
     address: str
-    """A C expression over ``instance->arena``; ``NULL`` for an input that the model does not use."""
+    """A C expression over ``instance->arena``; ``NULL`` for an input that the model does not use, empty for one that
+    arrives by rows."""
     end: int
     """Bytes from the start of the arena to its end; 0 outside of the arena."""
     quant: str
@@ -116,6 +118,8 @@ class LayerView:
     """For an op with subgraphs, which has no kernel."""
     shares_params: bool = False
     """An earlier layer has the same parameters."""
+    arrives: bool = False
+    """No call: rows of the input are written."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,13 @@ class ModelView:
     tables: tuple[TableView, ...] = ()
     stack_compiler: str = ""
     """For whose code the stack size is exact; empty: an estimate on the safe side."""
+    rows: RowsView | None = None
+    """How the one input arrives by rows."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The layers between the arrivals of rows."""
+        return stages(self.layers)
 
     @property
     def all_layers(self) -> tuple[LayerView, ...]:
@@ -263,14 +274,25 @@ def _constant(
 
 
 def build_view(
-    program: Program, target: Target, *, name: str, title: str, contract: str, binary_weights: bool
+    program: Program,
+    target: Target,
+    *,
+    name: str,
+    title: str,
+    contract: str,
+    binary_weights: bool,
+    arrivals: Arrivals | None = None,
 ) -> ModelView:
-    """Everything about a project but its files' texts. Raises TargetError when the target's memory cannot hold it."""
+    """Everything about a project but its files' texts. ``arrivals``: what the inputs of the program are pieces of.
+    Raises TargetError when the target's memory cannot hold it."""
     constants = _Constants(name, target.alignment, binary_weights)
     scope = _Scope(program, constants, SizeTexts(program, name))
     layers = tuple(_layer(index, call, scope) for index, call in enumerate(program.calls))
-    inputs = _io(program.inputs, "input", scope)
-    outputs = _io(program.outputs, "output", scope)
+    rows = None if arrivals is None else rows_view(arrivals, [scope.tensor(index) for index in program.inputs])
+    inputs = _io([scope.tensor(i) for i in program.inputs] if arrivals is None else [arrivals.tensor], "input", scope)
+    if rows is not None:
+        inputs = (dataclasses.replace(inputs[0], address=""),)
+    outputs = _io([scope.tensor(index) for index in program.outputs], "output", scope)
     states = _states(program, constants)
     layers = _shared_params(layers)
     every = list(flat_layers(layers))
@@ -307,6 +329,7 @@ def build_view(
         largest_workspace=max((call.workspace for call in used), default=0),
         sizes=scope.sizes.views,
         tables=tables,
+        rows=rows,
     )
     _check_memory(view)
     return view
@@ -395,12 +418,13 @@ def _layer(index: int, call: Call, scope: _Scope) -> LayerView:
         floats=_gives_floats(call, scope),
         arrays=tuple(arrays),
         control=_control(label, call, arguments, scope) if call.parts else None,
+        arrives=call.arrives,
     )
 
 
 def _arguments(label: str, call: Call, scope: _Scope) -> tuple[list[str], int, list[str]]:
     """The inputs of a call in C, the bytes of constants that are used here first, and arrays to declare before."""
-    roles = ops.get(call.node.op).inputs
+    roles = ops.get(call.node.op).inputs if call.inputs else ()
     arguments: list[str] = []
     arrays: list[str] = []
     constant_bytes = 0
@@ -462,6 +486,8 @@ def _title(label: str, call: Call, scope: _Scope) -> list[str]:
     costs = []
     if call.elided:
         costs.append("same bytes, no code")
+    if call.arrives:
+        return [f"{label}: input{name} arrives", ", ".join(scope.sizes.type_text(tensor) for tensor in outs)]
     if call.macs:
         costs.append(f"{call.macs} MACs")
     if call.workspace:
@@ -490,11 +516,10 @@ def _address(tensor: ProgramTensor) -> str:
     return "NULL" if tensor.offset is None else f"arena + {tensor.offset}"
 
 
-def _io(indices: Sequence[int], role: str, scope: _Scope) -> tuple[TensorView, ...]:
+def _io(tensors: Sequence[ProgramTensor], role: str, scope: _Scope) -> tuple[TensorView, ...]:
     names = UniqueNames(("_COUNT", "_SCALE", "_ZERO_POINT"))
     views = []
-    for position, index in enumerate(indices):
-        tensor = scope.tensor(index)
+    for position, tensor in enumerate(tensors):
         address = _address(tensor)
         if tensor.variants is not None:
             reason = "it is computed from sizes that are chosen at run time"
@@ -550,49 +575,3 @@ def _states(program: Program, constants: _Constants) -> tuple[StateView, ...]:
             )
         )
     return tuple(view for view in views if view.nbytes)
-
-
-_QUANTIZING = frozenset({"quantize", "conv2d_dynamic", "dense_dynamic"})
-_REQUANTIZED_TOLERANCE = 5e-2
-
-
-def tolerances(program: Program) -> tuple[float, float]:
-    """How far a float output of the whole model may be from the reference: (relative to its largest value, absolute).
-
-    The tolerances of the ops along the way add up. Where a computed float is quantized again, the least difference can
-    become a whole step of 1/127, so that much more has to be allowed.
-    """
-    used = [call for call in program.all_calls if call.kernel is not None]
-    allowed = [ops.get(call.node.op).tolerance for call in used]
-    relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in allowed)))
-    absolute = max(1e-6, max((tolerance.absolute for tolerance in allowed), default=0.0))
-    if any(call.node.op in _QUANTIZING and call.inputs[0] not in program.inputs for call in used):
-        relative = _REQUANTIZED_TOLERANCE
-    return relative, absolute
-
-
-def sample_view(
-    view: ModelView,
-    program: Program,
-    inputs: Mapping[str, np.ndarray],
-    outputs: Mapping[str, np.ndarray],
-    sizes: Sequence[int] = (),
-) -> SampleView:
-    """A stored sample for the self-test."""
-    relative, absolute = tolerances(program)
-    allowed = []
-    for tensor in view.outputs:
-        if not tensor.dtype.is_float:
-            allowed.append("0.0f")
-            continue
-        values = outputs[tensor.key]
-        largest = float(np.max(np.abs(values[np.isfinite(values)]), initial=0))
-        allowed.append(literals.float32(relative * largest + absolute))
-    return SampleView(
-        inputs=tuple(tuple(literals.array_lines(inputs[tensor.key], tensor.dtype)) for tensor in view.inputs),
-        outputs=tuple(tuple(literals.array_lines(outputs[tensor.key], tensor.dtype)) for tensor in view.outputs),
-        tolerances=tuple(allowed),
-        sizes=tuple(sizes),
-        input_counts=tuple(inputs[tensor.key].size for tensor in view.inputs),
-        output_counts=tuple(outputs[tensor.key].size for tensor in view.outputs),
-    )

@@ -54,7 +54,7 @@ class Call:
 
     node: Node
     kernel: catalogue.Kernel | None
-    """None for an op with subgraphs, which ``parts`` are."""
+    """None for an op with subgraphs, which ``parts`` are, and where an input arrives."""
     params: bytes
     fields: Mapping[str, Any]
     inputs: tuple[int | None, ...]
@@ -68,6 +68,8 @@ class Call:
     """int32[combinations of sizes, words of the parameter struct], where they differ."""
     parts: tuple[Program, ...] = ()
     """The subgraphs. The workspace is their arena, one at a time."""
+    arrives: bool = False
+    """The caller writes the output, an input of the program, at this time and not before the run."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def lower(
     overlap: bool = False,
     reorder: bool = True,
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None,
+    arriving: Sequence[Value] = (),
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
@@ -170,7 +173,8 @@ def lower(
     ``reorder`` is false the calls stand in another order than the nodes if that makes the arena smaller; generated
     code does so, the runtime with its threads does not. ``substitute`` says for each node, where sizes are fixed and
     outside of subgraphs, whether another library computes it; its results and workspaces then lie on nothing that is
-    needed.
+    needed. ``arriving`` are inputs that need not be there, nor have memory, before the first node that reads them; for
+    each there is a call of its own. It needs ``reorder`` false.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -183,7 +187,10 @@ def lower(
     swept = sweep(graph, fixed, ranges) if ranges else None
     binding = bind_graph(graph, fixed) if swept is None else swept.binding
     return _lowered(
-        graph, binding, _Machine(tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute), swept
+        graph,
+        binding,
+        _Machine(tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute, tuple(arriving)),
+        swept,
     )
 
 
@@ -197,6 +204,7 @@ class _Machine:
     overlap: bool
     reorder: bool
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None
+    arriving: tuple[Value, ...] = ()
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
@@ -242,10 +250,11 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         for item, kernel, workspace, rows, other in zip(bound, chosen, workspaces, structs, others, strict=True)
     ]
     writes = [planner.PlanNode((index_of[state.output],), (index_of[state.input],)) for state in states]
-    inputs = [index_of[value] for value in graph.inputs if value not in binding.data]
+    inputs = [index_of[v] for v in graph.inputs if v not in binding.data and v not in machine.arriving]
     outputs = [index_of[value] for value in graph.outputs]
-    order: Sequence[int] = range(len(bound))
-    plan = planner.plan_memory(plan_tensors, [*plan_nodes, *writes], inputs, outputs, alignment)
+    order = _schedule(bound, machine.arriving)
+    steps = [planner.PlanNode((), (index_of[s],)) if isinstance(s, Value) else plan_nodes[s] for s in order]
+    plan = planner.plan_memory(plan_tensors, [*steps, *writes], inputs, outputs, alignment)
     ordering = None
     if machine.reorder:
         needed = [*outputs, *(index_of[state.output] for state in states)]
@@ -255,7 +264,7 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
             nodes = [*(plan_nodes[position] for position in best.nodes), *writes]
             other_plan = planner.plan_memory(plan_tensors, nodes, inputs, outputs, alignment)
             if other_plan.arena_size < plan.arena_size:
-                plan, order = other_plan, best.nodes
+                plan, order = other_plan, list(best.nodes)
             else:
                 ordering = dataclasses.replace(ordering, optimal=False)
     tensors = tuple(
@@ -271,7 +280,9 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         for index, value in enumerate(values)
     )
     calls = tuple(
-        _call(
+        _arrival(position, index_of)
+        if isinstance(position, Value)
+        else _call(
             bound[position],
             chosen[position],
             workspaces[position],
@@ -299,6 +310,35 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
     )
 
 
+def _schedule(bound: Sequence[BoundNode], arriving: Sequence[Value]) -> list[int | Value]:
+    """The nodes by position in their order, each behind the inputs that arrive for it."""
+    waiting = dict.fromkeys(arriving)
+    steps: list[int | Value] = []
+    for position, item in enumerate(bound):
+        for value in item.node.inputs:
+            if value in waiting:
+                del waiting[value]
+                steps.append(value)
+        steps.append(position)
+    return [*steps, *waiting]
+
+
+def _arrival(value: Value, index_of: Mapping[Value, int]) -> Call:
+    """The time at which the caller writes an input."""
+    return Call(
+        node=Node("input", value.name, {}, "input"),
+        kernel=None,
+        params=b"",
+        fields={},
+        inputs=(),
+        outputs=(index_of[value],),
+        workspace=0,
+        workspace_offset=0,
+        macs=0,
+        arrives=True,
+    )
+
+
 def _leads(item: BoundNode, kernel: catalogue.Kernel | None, structs: Sequence[bytes]) -> tuple[catalogue.Lead, ...]:
     """How the inputs of a node may overlap its result, whichever of some parameter structs it has."""
     if kernel is None:
@@ -315,7 +355,7 @@ def _leads(item: BoundNode, kernel: catalogue.Kernel | None, structs: Sequence[b
 
 
 def _parts(item: BoundNode, machine: _Machine) -> tuple[Program, ...]:
-    inner = dataclasses.replace(machine, substitute=None)
+    inner = dataclasses.replace(machine, substitute=None, arriving=())
     return tuple(
         _lowered(graph, part, inner, None) for graph, part in zip(item.node.subgraphs, item.parts, strict=True)
     )

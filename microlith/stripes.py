@@ -5,6 +5,9 @@ still need: after a stripe the last of them are carried over to the next one. So
 patch-based inference with overlapping patches, MCUNetV2, arXiv:2110.15352, whose stripes start anew); the price is the
 copies of the rows that are carried, and one call for each layer and stripe. The result is an ordinary graph of slices,
 the same ops on fewer rows, and concatenations, which the memory planner mostly turns into no code.
+
+An input may arrive by rows too: the graph has then one input for each stripe, the rows that this stripe is the first to
+need, and nobody has to hold the whole.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .ir import Graph, Node, Value
+from .ir import Graph, Node, TensorType, Value
 
 _CONVOLUTIONS = frozenset({"conv2d", "depthwise_conv2d"})
 _POOLS = frozenset({"max_pool2d", "avg_pool2d"})
@@ -79,6 +82,15 @@ def _height(value: Value) -> int:
     return value.type.static_shape[1]
 
 
+@dataclass(frozen=True)
+class Arrival:
+    """Rows ``begin`` .. ``end`` - 1 of an input that arrives by rows, as an input of the striped graph."""
+
+    piece: Value
+    begin: int
+    end: int
+
+
 @dataclass
 class _Rows:
     """Rows ``begin`` .. ``end`` - 1 of a result."""
@@ -91,10 +103,13 @@ class _Rows:
 class _Striper:
     """The striped copy of a graph while it is made."""
 
-    def __init__(self, graph: Graph, length: int, count: int) -> None:
+    def __init__(self, graph: Graph, length: int, count: int, arriving: Value | None = None) -> None:
         self.old, self.count = graph, count
         self.region = graph.nodes[:length]
-        self.made = {node.output: node for node in self.region}
+        self.arriving = arriving
+        self.arrivals: list[Arrival] = []
+        self.made: list[Value] = [] if arriving is None else [arriving]
+        self.made += [node.output for node in self.region]
         self.new = Graph(graph.name, contract=graph.contract, metadata=dict(graph.metadata))
         self.copies: dict[Value, Value] = {}
         self.done = dict.fromkeys(self.made, 0)
@@ -103,13 +118,16 @@ class _Striper:
             value: [] for value in self.made if value in graph.outputs or any(n not in self.region for n in value.users)
         }
         for value in graph.inputs:
-            self.copies[value] = Value(value.name, value.type, quant=value.quant)
-            self.new.inputs.append(self.copies[value])
+            if value is not arriving:
+                self.copies[value] = Value(value.name, value.type, quant=value.quant)
+                self.new.inputs.append(self.copies[value])
 
     def run(self) -> Graph:
         for stripe in range(self.count):
             goals = self._goals(stripe)
             keep = {value: self._first_needed(value) for value in self.made}
+            if self.arriving is not None and goals[self.arriving] > self.done[self.arriving]:
+                self._arrive(self.arriving, goals[self.arriving], keep[self.arriving])
             for node in self.region:
                 if goals[node.output] > self.done[node.output]:
                     self._extend(node, goals[node.output], keep[node.output])
@@ -128,10 +146,11 @@ class _Striper:
     def _goals(self, stripe: int) -> dict[Value, int]:
         """How many rows of each result there have to be after a stripe."""
         goals: dict[Value, int] = {}
-        for node in reversed(self.region):
-            value = node.output
+        for value in reversed(self.made):
             height = _height(value)
             wanted = -(-height * (stripe + 1) // self.count) if value in self.pieces else 0
+            if value is self.arriving and stripe == self.count - 1:
+                wanted = height  # rows that no layer reads come in all the same
             for user in value.users:
                 if user in self.region:
                     wanted = max(wanted, min(height, _window(user).end(goals[user.output])))
@@ -142,6 +161,19 @@ class _Striper:
         """The first row that the users of a result in the region have not done with."""
         users = [user for user in value.users if user in self.region]
         return min((_window(user).begin(self.done[user.output]) for user in users), default=_height(value))
+
+    def _arrive(self, value: Value, end: int, keep: int) -> None:
+        """The next rows of the input, as an input of their own."""
+        begin = self.done[value]
+        batch, _, *rest = value.type.static_shape
+        piece = Value(
+            f"{value.name} rows {begin}..{end - 1}",
+            TensorType(value.dtype, (batch, end - begin, *rest)),
+            quant=value.quant,
+        )
+        self.new.inputs.append(piece)
+        self.arrivals.append(Arrival(piece, begin, end))
+        self._hold(value, piece, begin, end, keep)
 
     def _extend(self, node: Node, end: int, keep: int) -> None:
         value, window = node.output, _window(node)
@@ -160,6 +192,10 @@ class _Striper:
         label = f"{node.name} rows {begin}..{end - 1}"
         made = self.new.add(node.op, inputs, attrs, name=label, source=node.source, quant=value.quant).output
         assert made.type.static_shape[1] == end - begin
+        self._hold(value, made, begin, end, keep)
+
+    def _hold(self, value: Value, made: Value, begin: int, end: int, keep: int) -> None:
+        """Notes new rows of a value, which lie behind those from ``keep`` on that are still needed."""
         self.done[value] = end
         if value in self.pieces:
             self.pieces[value].append(made)
@@ -170,7 +206,8 @@ class _Striper:
             self.window[value] = _Rows(made, begin, end)
             return
         carried = self._slice(held.value, keep - held.begin, begin - held.begin, value)
-        both = self.new.add("concat", [carried, made], {"axis": 1}, name=label + " and before", quant=value.quant)
+        label = f"{made.name} and before"
+        both = self.new.add("concat", [carried, made], {"axis": 1}, name=label, quant=value.quant)
         self.window[value] = _Rows(both.output, keep, end)
 
     def _rows(self, value: Value, begin: int, end: int) -> Value:
@@ -211,10 +248,29 @@ def stripe(graph: Graph, length: int, count: int) -> Graph:
     return _Striper(graph, length, count).run()
 
 
+def can_arrive(graph: Graph) -> str:
+    """Why the input of a graph cannot arrive by rows; empty if it can."""
+    if len(graph.inputs) != 1:
+        return f"the model has {len(graph.inputs)} inputs"
+    if not prefix_length(graph):
+        return "its first layer is none that can compute row by row"
+    (value,) = graph.inputs
+    if not value.users or value in graph.outputs:
+        return f"its input '{value.name}' is not used by the layers"
+    return ""
+
+
+def stripe_arriving(graph: Graph, length: int, count: int) -> tuple[Graph, tuple[Arrival, ...]]:
+    """As ``stripe``, but the one input arrives by rows (see ``can_arrive``): the graph has an input for each piece, in
+    their order."""
+    striper = _Striper(graph, length, count, graph.inputs[0])
+    return striper.run(), tuple(striper.arrivals)
+
+
 def counts(graph: Graph, length: int) -> list[int]:
     """Numbers of stripes worth a try: those with the rows of the last result in stripes of 8, 4, 2, 1."""
     height = _height(graph.nodes[length - 1].output)
     return sorted({-(-height // rows) for rows in (8, 4, 2, 1)} - {1})
 
 
-__all__ = ["counts", "prefix_length", "stripe"]
+__all__ = ["Arrival", "can_arrive", "counts", "prefix_length", "stripe", "stripe_arriving"]

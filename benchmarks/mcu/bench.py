@@ -30,7 +30,7 @@ import tables
 
 from microlith import convert, targets
 from microlith.codegen import execute, generate
-from microlith.codegen.view import tolerances
+from microlith.codegen.samples import tolerances
 from microlith.evaluate import evaluate
 from microlith.ir import Graph, Value
 from microlith.lower import lower
@@ -124,6 +124,7 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
         optimize=options.optimize,
         kernels=options.kernels,
         ram_limit=options.ram_limit,
+        input_by_rows=options.input_by_rows,
     )
     project = execute.Project.open(folder)
     settings = {"WARNINGS": "-Wall -Wextra -Wpedantic -Werror"}
@@ -260,6 +261,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--opt", help="the compiler's level, such as -O3; default: the project's own")
     parser.add_argument("--clang", action="store_true", help="compile with clang (cores without MVE)")
     parser.add_argument("--ram-limit", type=int, help="most bytes of arena and stack of the generated project")
+    parser.add_argument("--input-by-rows", action="store_true", help="the input is handed over by rows")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")
     parser.add_argument(
         "--profile", action="store_true", help="instructions by function and mnemonic, estimated cycles"

@@ -118,7 +118,7 @@ def count(
     options = ["-m", "armv8.1-m.main"] if project.target.name in ("cortex-m55", "cortex-m85") else []
     listing = disassemble(program, prefix, options)
     model = symbols[BEGIN.format(name=project.name)]
-    calls = _calls(listing, model)
+    calls = _calls(listing, symbols.get(f"{project.name}_push_rows", model))
     skips = [symbols[name] for name in SKIPPED if name in symbols]
     with tempfile.TemporaryDirectory(prefix="microlith-count-") as folder:
         work = Path(folder)

@@ -96,6 +96,13 @@ def command(
             "--ram-limit", help="Most bytes of arena and stack, such as 24K: layers run in stripes if need be."
         ),
     ] = None,
+    input_by_rows: Annotated[
+        bool,
+        typer.Option(
+            "--input-by-rows",
+            help="The input never lies in memory as a whole: its rows are handed over as they come, as from a camera.",
+        ),
+    ] = False,
     measure_stack: Annotated[
         bool,
         typer.Option("--measure-stack", help="Compile first, and state the exact depth of the stack (boards, gcc)."),
@@ -118,6 +125,7 @@ def command(
         optimize=optimize.value,
         weights=weights.value,
         ram_limit=limit,
+        input_by_rows=input_by_rows,
         force=force,
     )
     if as_json:

@@ -28,12 +28,13 @@ from microlith.codegen.projects import EMITTERS
 from microlith.errors import TargetError, ToolError
 from microlith.ir import Graph
 
-MODELS = {"int8_cnn": small_models.int8_cnn, "float_cnn": small_models.float_cnn}
+MODELS = {"int8_cnn": small_models.int8_cnn, "float_cnn": small_models.float_cnn, "rows_cnn": small_models.int8_cnn}
+"""``rows_cnn`` is generated so that its input arrives by rows."""
 SEMANTIC_VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 def generated(name: str, kind: str, folder: Path, target: str = "cortex-m4") -> Path:
-    generate(MODELS[name](), target, folder, project=kind)
+    generate(MODELS[name](), target, folder, project=kind, name=name, input_by_rows=name == "rows_cnn")
     return folder
 
 
@@ -100,7 +101,8 @@ def test_model_as_a_part_of_a_project_of_cmake(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "target"), [("int8_cnn", "cortex-m4"), ("float_cnn", "cortex-m4"), ("int8_cnn", "cortex-m55")]
+    ("model", "target"),
+    [("int8_cnn", "cortex-m4"), ("float_cnn", "cortex-m4"), ("int8_cnn", "cortex-m55"), ("rows_cnn", "cortex-m4")],
 )
 def test_arduino_selftest_and_example(model: str, target: str, tmp_path: Path) -> None:
     library = generated(model, "arduino", tmp_path / "library", target)
@@ -302,7 +304,9 @@ int main(void)
 """
 
 
-@pytest.mark.parametrize(("model", "target"), [("float_cnn", "cortex-m4"), ("int8_cnn", "cortex-m55")])
+@pytest.mark.parametrize(
+    ("model", "target"), [("float_cnn", "cortex-m4"), ("int8_cnn", "cortex-m55"), ("rows_cnn", "cortex-m4")]
+)
 def test_cmsis_pack_compiles_from_its_description(model: str, target: str, tmp_path: Path) -> None:
     folder = generated(model, "cmsis-pack", tmp_path / "a", target)
     files = pack_files(ElementTree.parse(folder / f"Microlith.{model}.pdsc").getroot())
