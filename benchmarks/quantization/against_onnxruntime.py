@@ -2,36 +2,24 @@
 
     python benchmarks/quantization/against_onnxruntime.py [--only NAME] [--json FILE]
 
-Models: the float ONNX models below ``models/`` in the folder that ``MICROLITH_SHARED`` names, or ``../shared``. Both
-calibrate on the stored inputs of each model (of pictures also mirrored), and both are measured on the stored inputs
-against ONNX Runtime in float32. Theirs: ``quantize_static``, QDQ, int8 weights per channel, int8 activations, min-max
-calibration, run without graph optimizations, as it is written. Ours: ``--quantize int8`` with its defaults.
+Both are measured against ONNX Runtime in float32. Theirs: ``quantize_static``, QDQ, int8 weights per channel, int8
+activations, min-max calibration, run without graph optimizations, as it is written. Ours: ``--quantize int8`` with its
+defaults.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import sys
 import tempfile
-import time
-import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 import onnx.version_converter
 import onnxruntime as ort
+import sqnr_table
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
-
-from microlith.converter import convert
-from microlith.converter.quantize import QuantizeOptions
-from microlith.stepwise import Executor
-
-ROOT = Path(os.environ.get("MICROLITH_SHARED", Path(__file__).resolve().parents[2] / ".." / "shared")) / "models"
+from sqnr_table import Feed, Results
 
 MODELS = """
 classification/mnist_cntk classification/mnist_rten classification/pplcnet_orientation detection/retinaface_640
@@ -40,27 +28,6 @@ segmentation/deeplabv3_onnx enhancement/super_resolution_ort ocr/ppocr_v4_det oc
 text/magika_v3_3 recommender/widedeep_a audio-feature/speech_embedding_onnx audio-quality/dnsmos_p808
 audio-quality/dnsmos_sig_bak_ovr audio-denoise/dtln_1_onnx timeseries/espdl_streaming timeseries/atspm_funcnet_head
 """.split()
-
-Feed = dict[str, np.ndarray]
-
-
-def cases_of(path: Path) -> list[Feed]:
-    """The stored inputs of a model by name."""
-    session = _session(path.read_bytes())
-    names = [item.name for item in session.get_inputs()]
-    with np.load(f"{path}.ref.npz") as stored:
-        numbers = sorted({key.split("_")[0] for key in stored.files if key.startswith("c") and "_in" in key})
-        return [{name: stored[f"{number}_in{index}"] for index, name in enumerate(names)} for number in numbers]
-
-
-def calibration_of(cases: list[Feed]) -> list[Feed]:
-    """The cases of one shape, that with most elements, and their mirror images where they are pictures."""
-    largest = max(cases, key=lambda feed: sum(array.size for array in feed.values()))
-    shapes = {name: array.shape for name, array in largest.items()}
-    same = [feed for feed in cases if {name: array.shape for name, array in feed.items()} == shapes]
-    mirrored = [{name: np.ascontiguousarray(array[..., ::-1]) for name, array in feed.items()} for feed in same]
-    pictures = all(len(shape) == 4 and shape[1] in (1, 3) for shape in shapes.values())
-    return [*same, *mirrored] if pictures else same
 
 
 class Reader:
@@ -88,7 +55,7 @@ def _session(model: bytes) -> ort.InferenceSession:
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
-def run_ort(model: bytes, feeds: list[Feed]) -> list[list[np.ndarray]]:
+def run_ort(model: bytes, feeds: list[Feed]) -> Results:
     session = _session(model)
     return [session.run(None, feed) for feed in feeds]
 
@@ -126,79 +93,15 @@ def theirs(path: Path, feeds: list[Feed]) -> bytes:
         return made.read_bytes()
 
 
-def ours(path: Path, feeds: list[Feed], **options: Any) -> tuple[Any, Any]:
-    reports: list[Any] = []
-    shapes = {name: array.shape for name, array in feeds[0].items()}
-    graph = convert(
-        path, inputs=shapes, quantization=QuantizeOptions(calibrate=feeds, **options), report=reports.append
+def compare(path: Path) -> dict[str, Any]:
+    names = [item.name for item in _session(path.read_bytes()).get_inputs()]
+    return sqnr_table.compare(
+        path,
+        names,
+        lambda tests: run_ort(path.read_bytes(), tests),
+        lambda feeds, tests: run_ort(theirs(path, feeds), tests),
     )
-    return graph, reports[0]
-
-
-def sqnr(wanted: list[list[np.ndarray]], got: list[list[np.ndarray]]) -> float:
-    """Decibels: for each output over all cases, then the mean of the outputs of real numbers; at most 120."""
-    figures = []
-    for index, first in enumerate(wanted[0]):
-        if first.dtype.kind != "f":
-            continue
-        x = np.concatenate([np.ravel(case[index]).astype(np.float64) for case in wanted])
-        y = np.concatenate([np.ravel(case[index]).astype(np.float64) for case in got])
-        noise = np.sum((x - y) ** 2)
-        figures.append(120.0 if noise == 0 else min(120.0, 10 * np.log10(max(np.sum(x**2), 1e-30) / noise)))
-    return float(np.mean(figures))
-
-
-def compare(name: str, **options: Any) -> dict[str, Any]:
-    path = ROOT / f"{name}.onnx"
-    cases = cases_of(path)
-    feeds = calibration_of(cases)
-    tests = [feed for feed in cases if all(feed[key].shape == feeds[0][key].shape for key in feed)]
-    wanted = run_ort(path.read_bytes(), tests)
-    row: dict[str, Any] = {"model": name, "samples": len(feeds)}
-    try:
-        row["onnxruntime"] = sqnr(wanted, run_ort(theirs(path, feeds), tests))
-    except Exception as error:
-        row["onnxruntime error"] = f"{type(error).__name__}: {error}"[:120]
-        print(row["onnxruntime error"], file=sys.stderr)
-    start = time.time()
-    graph, report = ours(path, feeds, **options)
-    executor = Executor(graph)
-    got = []
-    for feed in tests:
-        made = executor.run(feed)
-        got.append([made[value.name] for value in graph.outputs])
-    row |= {"microlith": sqnr(wanted, got), "choices": report.choices, "seconds": round(time.time() - start, 1)}
-    row["float layers"] = [f"{layer.op} '{layer.name}'" for layer in report.floats]
-    return row
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", action="append", help="a part of a model's name")
-    parser.add_argument("--json", type=Path, help="write all figures here")
-    arguments = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    rows = []
-    print(f"{'model':40} {'ORT':>7} {'ours':>7} {'gain':>6}  floats  seconds")
-    for name in MODELS:
-        if arguments.only and not any(part in name for part in arguments.only):
-            continue
-        if not (ROOT / f"{name}.onnx").exists():
-            print(f"{name:40} not there")
-            continue
-        row = compare(name)
-        rows.append(row)
-        other = row.get("onnxruntime", float("nan"))
-        print(
-            f"{name:40} {other:7.2f} {row['microlith']:7.2f} {row['microlith'] - other:6.2f}"
-            f"  {len(row['float layers']):6} {row['seconds']:8}",
-            flush=True,
-        )
-    gains = [row["microlith"] - row["onnxruntime"] for row in rows if "onnxruntime" in row]
-    print(f"mean gain {np.mean(gains):.2f} dB over {len(gains)} models, smallest {min(gains):.2f} dB")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sqnr_table.main(__doc__, [f"{name}.onnx" for name in MODELS], "ONNX Runtime", compare)
