@@ -14,6 +14,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from microlith.errors import InputError
+
+from . import picture_options as pictures
 from .console import JsonOption, ShapeOption, console, noise_for, parse_run_shapes, plural, print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -62,6 +65,13 @@ def command(
     layers: Annotated[int, typer.Option(min=0, help="Print the outputs and so many of the worst layers; 0: all.")] = 20,
     html: Annotated[Path | None, typer.Option("--html", help="Also write a report, one HTML file.")] = None,
     as_json: JsonOption = False,
+    mean: pictures.Mean = None,
+    std: pictures.Std = None,
+    pixel_scale: pictures.PixelScale = None,
+    resize: pictures.Resize = None,
+    crop: pictures.Crop = None,
+    layout: pictures.Layout = None,
+    bgr: pictures.Bgr = None,
 ) -> None:
     """Hold B against A, tensor by tensor: how far apart, where it begins, and why.
 
@@ -69,6 +79,18 @@ def command(
     """
     from microlith.compare import compare, load_samples, open_engine, parse_threshold
 
+    given = {
+        "mean": mean,
+        "std": std,
+        "scale": pixel_scale,
+        "resize": resize,
+        "crop": crop,
+        "layout": layout,
+        "bgr": bgr,
+    }
+    images = pictures.take_picture_flags(given)
+    if images and data is None:
+        raise InputError("options for pictures without pictures", hint="name their folder with --data")
     options = {
         "--min-sqnr": min_sqnr,
         "--min-cosine": min_cosine,
@@ -85,7 +107,11 @@ def command(
                 advance(0, None, f"opening {text}")
                 opened.append(open_engine(text, shapes=parse_run_shapes(shapes) or None))
             first, second = opened
-            feeds = load_samples(data, first.inputs, samples) if data is not None else _noise(first, samples, shapes)
+            feeds = (
+                load_samples(data, first.inputs, samples, images)
+                if data is not None
+                else _noise(first, samples, shapes)
+            )
             report = compare(
                 first,
                 second,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from . import picture_options as pictures
 from . import quantize_options as q
 from .console import (
     ForeignArgument,
@@ -73,13 +74,13 @@ def command(
     group: q.Group = None,
     max_flash: q.MaxFlash = None,
     max_drop: q.MaxDrop = None,
-    mean: q.Mean = None,
-    std: q.Std = None,
-    pixel_scale: q.PixelScale = None,
-    resize: q.Resize = None,
-    crop: q.Crop = None,
-    layout: q.Layout = None,
-    bgr: q.Bgr = None,
+    mean: pictures.Mean = None,
+    std: pictures.Std = None,
+    pixel_scale: pictures.PixelScale = None,
+    resize: pictures.Resize = None,
+    crop: pictures.Crop = None,
+    layout: pictures.Layout = None,
+    bgr: pictures.Bgr = None,
     report_file: q.Report = None,
 ) -> None:
     """Convert an ONNX or TFLite model into a .lith file, and quantize it on the way if wanted."""

@@ -11,6 +11,7 @@ from rich.table import Table
 from microlith.errors import InputError
 
 from .console import bytes_text, console, plural
+from .picture_options import take_picture_flags
 
 if TYPE_CHECKING:
     from microlith.converter.quantize import QuantizeOptions, QuantReport
@@ -60,28 +61,15 @@ MaxFlash = Annotated[str | None, _option("--max-flash", metavar="SIZE", help="Ch
 MaxDrop = Annotated[
     str | None, _option("--max-drop", metavar="SHARE", help="Choose bits per layer so that outputs lose no more.")
 ]
-Mean = Annotated[str | None, _option("--mean", help="Of pictures, in their own units: 127.5 or 123.7,116.3,103.5.")]
-Std = Annotated[str | None, _option("--std", help="Divisor of pictures: 127.5 or 58.4,57.1,57.4.")]
-PixelScale = Annotated[
-    float | None, _option("--pixel-scale", help="Factor of pixels before mean and std, as 0.00392157.")
-]
-Resize = Annotated[str | None, _option("--resize", metavar="H,W", help="Size that pictures get first.")]
-Crop = Annotated[str | None, _option("--crop", metavar="H,W", help="Size that is cut out of their middle.")]
-Layout = Annotated[str | None, _option("--layout", help="nchw or nhwc. Default: as the input's shape says.")]
-Bgr = Annotated[bool | None, _option("--bgr/--rgb", help="Order of colours.")]
 Report = Annotated[Path | None, _option("--report", help="Write what was done to this file, as JSON.")]
 
 
 def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions | None:
     """The options of flags and file; a flag counts more. None when nothing is to be quantized."""
     from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
-    from microlith.converter.quantize.images import LAYOUTS
 
     given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
-    images: dict[str, Any] = {}
-    for name in ("mean", "std", "scale", "resize", "crop", "layout", "bgr"):
-        if name in given:
-            images[name] = given.pop(name)
+    images = take_picture_flags(given)
     if config is None and "scheme" not in given:
         wrong = [name for name, value in {**given, **images}.items() if value is not False]
         if wrong:
@@ -89,14 +77,6 @@ def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions
                 f"--{wrong[0].replace('_', '-')} is for quantization", hint="add --quantize int8, or --quantize-config"
             )
         return None
-    for name in ("mean", "std"):
-        if name in images:
-            images[name] = _numbers(f"--{name}", images[name])
-    for name in ("resize", "crop"):
-        if name in images:
-            images[name] = _size(f"--{name}", images[name])
-    if images.get("layout", "nchw") not in LAYOUTS:
-        raise InputError(f"--layout {images['layout']}: one of {', '.join(LAYOUTS)}")
     if "max_flash" in given:
         given["max_flash"] = parse_bytes(given["max_flash"])
     if "max_drop" in given:
@@ -109,24 +89,6 @@ def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions
     values: dict[str, Any] = {} if config is None else load_config(config)
     pictures: dict[str, Any] = {**values.pop("images", {}), **images}
     return make_options({**values, **given, "images": pictures})
-
-
-def _numbers(option: str, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(item) for item in text.split(","))
-    except ValueError:
-        raise InputError(f"{option} {text}: expected numbers with commas between them") from None
-
-
-def _size(option: str, text: str) -> tuple[int, int]:
-    parts = text.replace("x", ",").split(",")
-    try:
-        sizes = [int(part) for part in parts]
-    except ValueError:
-        sizes = []
-    if len(sizes) not in (1, 2) or any(size < 1 for size in sizes):
-        raise InputError(f"{option} {text}: expected HEIGHT,WIDTH")
-    return sizes[0], sizes[-1]
 
 
 def print_report(report: QuantReport, explain: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,16 @@ from .engines import Arrays, Port
 from .matching import stem
 
 
-def load_samples(source: str | Path, ports: Sequence[Port], limit: int | None = None) -> Iterable[Arrays]:
-    """Samples for these inputs, from all that quantization calibrates with (docs/compare.md). Raises InputError."""
+def load_samples(
+    source: str | Path, ports: Sequence[Port], limit: int | None = None, images: Mapping[str, Any] | None = None
+) -> Iterable[Arrays]:
+    """Samples for these inputs, from all that quantization calibrates with (docs/compare.md). ``images``: fields of
+    ``ImageOptions``, what pictures become. Raises InputError."""
     from ..converter.quantize.calibration_data import open_calibration
+    from ..converter.quantize.images import ImageOptions
 
     graph = Graph(inputs=[Value(p.name, TensorType(DType.from_numpy(p.dtype), p.shape)) for p in ports])
-    return open_calibration(source, graph, limit=limit)
+    return open_calibration(source, graph, ImageOptions(**(images or {})), limit)
 
 
 def _fits(sizes: Sequence[int], shape: Sequence[int | str]) -> bool:

@@ -436,6 +436,28 @@ def test_data_in_all_its_forms(cli: Cli, tmp_path: Path) -> None:
         assert report["samples"] == len(inputs) and report["layers"] == expected
 
 
+def test_pictures_become_what_the_options_say(cli: Cli, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    first, second, _ = Pair().write(tmp_path)
+    pixels = np.random.default_rng(8).integers(0, 256, (3, SIZE, SIZE, CHANNELS), np.uint8)
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for index, picture in enumerate(pixels):
+        image.fromarray(picture, "RGBA").save(folder / f"{index}.png")
+    means, deviations = np.array([0.5, 0.4, 0.3, 0.2]), np.array([0.5, 0.5, 0.25, 0.25])
+    real = ((pixels / 255 - means) / deviations).astype(np.float32).transpose(0, 3, 1, 2)
+    np.savez(tmp_path / "real.npz", x=real)
+    expected = compared(cli, first, second, "--data", tmp_path / "real.npz", "--isolate", 0)["layers"]
+    options = ("--pixel-scale", 1 / 255, "--mean", "0.5,0.4,0.3,0.2", "--std", "0.5,0.5,0.25,0.25")
+    got = compared(cli, first, second, "--data", folder, "--isolate", 0, *options)["layers"]
+    for mine, wanted in zip(got, expected, strict=True):
+        assert mine["reference"] == wanted["reference"] and mine["sqnr_db"] == pytest.approx(
+            wanted["sqnr_db"], abs=0.05
+        )
+    assert_clear(cli("compare", first, second, *options), "--data")
+    assert_clear(cli("compare", first, second, "--data", folder, "--std", "a"), "--std a")
+
+
 def test_page_that_cannot_be_written(cli: Cli, tmp_path: Path) -> None:
     first, second, data = Pair().write(tmp_path)
     before = sorted(tmp_path.rglob("*"))
