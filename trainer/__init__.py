@@ -13,6 +13,10 @@ from .extras import explain_missing
 
 if TYPE_CHECKING:
     from .compress.compressor import Compose, Compressor
+    from .compress.knockoffs import GaussianKnockoffs
+    from .compress.lowbit_search import LowBitSearch, Temperature
+    from .compress.magnitude import MagnitudePruning
+    from .compress.scop import Scop
     from .fit_callbacks import EarlyStopping, NotFiniteError, ReduceLROnPlateau
     from .fitting import Fitted, fit
     from .runs import Run, RunTable
@@ -22,10 +26,15 @@ __all__ = [
     "Compressor",
     "EarlyStopping",
     "Fitted",
+    "GaussianKnockoffs",
+    "LowBitSearch",
+    "MagnitudePruning",
     "NotFiniteError",
     "ReduceLROnPlateau",
     "Run",
     "RunTable",
+    "Scop",
+    "Temperature",
     "fit",
 ]
 
@@ -34,10 +43,15 @@ _PLACES = {
     "Compressor": "compress.compressor",
     "EarlyStopping": "fit_callbacks",
     "Fitted": "fitting",
+    "GaussianKnockoffs": "compress.knockoffs",
+    "LowBitSearch": "compress.lowbit_search",
+    "MagnitudePruning": "compress.magnitude",
     "NotFiniteError": "fit_callbacks",
     "ReduceLROnPlateau": "fit_callbacks",
     "Run": "runs",
     "RunTable": "runs",
+    "Scop": "compress.scop",
+    "Temperature": "compress.lowbit_search",
     "fit": "fitting",
 }
 
