@@ -111,6 +111,11 @@ def clang_settings(target: targets.Target) -> dict[str, str]:
     return {"CC": f"clang --target=arm-none-eabi -isystem {headers}", "LINK": target.compiler}
 
 
+def compiler_settings(target: targets.Target, compiler: str) -> dict[str, str]:
+    """The variables of a generated Makefile for ``gcc``, ``clang`` or ``zig`` (the clang of the package ziglang)."""
+    return {} if compiler == "gcc" else clang_settings(target)
+
+
 def measure(path: Path, target: str, folder: Path, plugin: Path, options: argparse.Namespace) -> Row:
     """Converts, generates, compiles and runs one model. ``folder`` gets the project."""
     graph = convert(path)

@@ -12,7 +12,8 @@
 
 /* Whether there may be parts that use a table of 256 bytes in the workspace. */
 static inline bool nnacl_requantize_by_table(const nnacl_requantize_params *p) {
-    return p->count >= NNACL_REQUANTIZE_MANY && (p->from == NNACL_S8 || p->from == NNACL_U8) &&
+    const int32_t count = p->count; /* a generated struct may have a field that is too narrow to compare */
+    return count >= NNACL_REQUANTIZE_MANY && (p->from == NNACL_S8 || p->from == NNACL_U8) &&
            (p->to == NNACL_S8 || p->to == NNACL_U8);
 }
 
