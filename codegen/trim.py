@@ -79,7 +79,13 @@ def _needs(text: str, program: Program) -> str:
     used = [(call, call.kernel) for call in program.all_calls if call.kernel is not None]
     roundings = (int(call.fields["rounding"]) for call, _ in used if "rounding" in call.fields)
     exact = any(needs.needs_exact(kernel, call.packed) for call, kernel in used)
-    answers = {"PARTS": 0, "EXACT": int(exact), "ROUNDINGS": needs.needed_roundings(roundings)}
+    zeros = any(call.fields.get("w_zero") for call, _ in used)
+    answers = {
+        "PARTS": 0,
+        "EXACT": int(exact),
+        "W_ZERO": int(zeros),
+        "ROUNDINGS": needs.needed_roundings(roundings),
+    }
     for name, value in answers.items():
         text, count = re.subn(rf"(NNACL_NEEDS_{name}) = \w+", rf"\1 = {value}", text)
         assert count == 1, name

@@ -14,10 +14,10 @@ _TFLITE_DOUBLE, _TFLITE_UP, _TFLITE_UP_BY_8 = 0, 3, 4
 
 def needs_exact(kernel: Kernel, packed: Mapping[int, bytes]) -> bool:
     """Whether a kernel with these packed inputs has to requantize exactly because there was no line. Packed weights
-    begin with the shift of the lines, 0 when there are none."""
+    begin with the shift of the lines; 0 when there are none, more than a byte when some channels have none."""
     if kernel.op not in _LINED or kernel.isa not in ("dsp", "mve"):
         return False
-    return 1 not in packed or packed[1][:4] == bytes(4)
+    return 1 not in packed or packed[1][0] == 0 or packed[1][1:4] != bytes(3)
 
 
 def needed_roundings(roundings: Iterable[int]) -> int:

@@ -9,6 +9,8 @@ enum {
     NNACL_NEEDS_PARTS = 1,
     /* to requantize sums for which there is no line (common/requant_line.h) */
     NNACL_NEEDS_EXACT = 1,
+    /* to multiply by weights of s8 whose zero point is not 0 */
+    NNACL_NEEDS_W_ZERO = 1,
     /* bit i: to round by the rounding contract i of nnacl_base.h */
     NNACL_NEEDS_ROUNDINGS = 0x3f,
 };

@@ -5,7 +5,8 @@
 
 int8_t nnacl_finish_exact(int32_t sum, const int32_t *requant, int32_t rounding, int32_t zero, int32_t q_min,
                           int32_t q_max) {
-    return (int8_t)nnacl_requant_channel(sum, requant, 1, 0, rounding, zero, q_min, q_max);
+    const int32_t own[2] = {requant[0] & ~NNACL_LINE_EXACT, requant[1]};
+    return (int8_t)nnacl_requant_channel(sum, own, 1, 0, rounding, zero, q_min, q_max);
 }
 
 void nnacl_clamp_bytes(int8_t *y, int32_t count, int32_t q_min, int32_t q_max) {

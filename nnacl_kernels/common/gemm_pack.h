@@ -15,13 +15,24 @@ static inline int32_t nnacl_gemm_pairs(int32_t channels) {
     return channels / 2 + channels % 2;
 }
 
-static inline size_t nnacl_gemm_packed_size(int32_t channels, nnacl_runs runs) {
-    return sizeof(int32_t) + (size_t)nnacl_gemm_pairs(channels) * (24 + (size_t)nnacl_runs_units(runs) * 4);
+static inline size_t nnacl_gemm_packed_size(int32_t channels, int32_t w_zero, nnacl_runs runs) {
+    const size_t units = (size_t)(nnacl_runs_units(runs) + nnacl_zero_units(w_zero, runs));
+    return sizeof(int32_t) + (size_t)nnacl_gemm_pairs(channels) * (24 + units * 4);
 }
 
 static inline char *nnacl_put_s32(char *to, int32_t value) {
     memcpy(to, &value, sizeof value);
     return to + sizeof value;
+}
+
+/* The lines of the four channels from `first` on, as far as there are any. */
+static inline void nnacl_lines_of_four(const nnacl_line_layer *layer, int32_t first, int32_t shift,
+                                       nnacl_line lines[4]) {
+    int32_t channels[4];
+    for (int32_t i = 0; i < 4; i++) {
+        channels[i] = first + i < layer->channels ? first + i : -1;
+    }
+    nnacl_lines_of_channels(layer, channels, 4, shift, lines);
 }
 
 /* The units of the two channels whose weights begin at `w`, `step` elements from each other. */
@@ -46,10 +57,11 @@ static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs run
     for (int32_t pair = 0; pair < nnacl_gemm_pairs(layer->channels); pair++) {
         const int32_t a = pair * 2 + 1 < layer->channels ? pair * 2 : layer->channels - 2;
         nnacl_line lines[2];
-        nnacl_line_of_channel(layer, a, shift, &lines[0]);
-        nnacl_line_of_channel(layer, a + 1, shift, &lines[1]);
+        nnacl_lines_of_channels(layer, (const int32_t[2]){a, a + 1}, 2, shift, lines);
         to = nnacl_put_s32(nnacl_put_s32(to, lines[0].start), lines[1].start);
         to = nnacl_gemm_pack_pair(layer->weights + a * layer->channel_step, layer->channel_step, runs, to);
+        memset(to, layer->w_zero, (size_t)nnacl_zero_units(layer->w_zero, runs) * 4);
+        to += nnacl_zero_units(layer->w_zero, runs) * 4;
         for (int32_t i = 0; i < 2; i++) {
             to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
         }
@@ -66,11 +78,9 @@ static inline void nnacl_gemm_groups_pack(const nnacl_line_layer *layer, nnacl_r
     const int32_t shift = nnacl_line_shift(layer);
     char *to = nnacl_put_s32((char *)packed, shift);
     for (int32_t first = 0; first < layer->channels; first += 4) {
-        nnacl_line lines[4] = {{0, 0, 0}};
+        nnacl_line lines[4];
+        nnacl_lines_of_four(layer, first, shift, lines);
         for (int32_t i = 0; i < 4; i++) {
-            if (first + i < layer->channels) {
-                nnacl_line_of_channel(layer, first + i, shift, &lines[i]);
-            }
             to = nnacl_put_s32(to, lines[i].start);
         }
         for (int32_t run = 0; run < runs.count; run++) {

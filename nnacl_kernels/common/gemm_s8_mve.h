@@ -26,13 +26,20 @@ typedef struct nnacl_gemm_mve {
     int8_t *y[2];        /* the first channel at each position; both may be one */
     int32_t shift;       /* minus the shift of the lines (requant_line.h); 0: `sums` is wanted, of one group */
     int32_t *sums;       /* start + the sum of the products: four of the one position, four of the other */
+    int32_t zero[2];     /* what a zero point of the weights adds at each position */
 } nnacl_gemm_mve;
 
 /* Writes y, or sums. Returns where the next group begins. */
 const void *nnacl_gemm2_s8_mve(const nnacl_gemm_mve *gemm);
+/* With `zero`, which the other does not read. */
+const void *nnacl_gemm2_zero_s8_mve(const nnacl_gemm_mve *gemm);
 
 /* Four output channels at a time, of one position with one run: dense. */
 const void *nnacl_gemm1_s8_mve(const nnacl_gemm_mve *gemm);
+const void *nnacl_gemm1_zero_s8_mve(const nnacl_gemm_mve *gemm);
+
+/* The sum of the elements of one position, 0 or 1. */
+int32_t nnacl_sum_runs_s8_mve(const nnacl_gemm_mve *gemm, int32_t position);
 
 /* Copies `rows` (at least 1) rows of `count` bytes, which begin `to_step` and `from_step` bytes apart. */
 void nnacl_copy_rows_mve(int8_t *to, int32_t to_step, const int8_t *from, int32_t from_step, int32_t count,

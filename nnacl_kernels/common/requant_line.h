@@ -11,6 +11,7 @@
 #ifndef NNACL_REQUANT_LINE_H
 #define NNACL_REQUANT_LINE_H
 
+#include "common/finish_s8.h"
 #include "common/requant.h"
 
 /* The bits of a result behind the point, in the order in which they are tried; all channels of a layer have the same.
@@ -169,14 +170,14 @@ static inline bool nnacl_line_fit(const nnacl_line_channel *c, nnacl_line_range 
     return false;
 }
 
-/* All channels of a convolution or dense layer whose zero points of the weights are 0. */
+/* All channels of a convolution or dense layer with one zero point of the weights. */
 typedef struct nnacl_line_layer {
     const int8_t *weights; /* element i of channel c: weights[c * channel_step + i * element_step] */
     ptrdiff_t channel_step, element_step;
     int32_t depth, channels;
     const int32_t *bias; /* or NULL */
     const void *requant;
-    int32_t rounding, x_zero, y_zero, q_min, q_max;
+    int32_t rounding, x_zero, w_zero, y_zero, q_min, q_max;
 } nnacl_line_layer;
 
 /* The accumulators of a channel, whatever the input, and in *fixed what is the same in all: bias and zero point. */
@@ -185,7 +186,7 @@ static inline nnacl_line_range nnacl_line_accumulators(const nnacl_line_layer *l
     nnacl_line_range range = {bias, bias};
     uint32_t sum = 0;
     for (int32_t i = 0; i < l->depth; i++) {
-        const int32_t w = l->weights[channel * l->channel_step + i * l->element_step];
+        const int32_t w = l->weights[channel * l->channel_step + i * l->element_step] - l->w_zero;
         const int32_t least = w * (-128 - l->x_zero), most = w * (127 - l->x_zero);
         range.low += least < most ? least : most;
         range.high += least < most ? most : least;
@@ -213,20 +214,45 @@ static inline bool nnacl_line_of_channel(const nnacl_line_layer *l, int32_t chan
     return found;
 }
 
-/* A shift with which every channel has a line, or 0. */
+/* What packed weights begin with: a shift with which every channel has a line. When at least half of them have one with
+ * some shift, that and NNACL_LINES_MIXED. Else 0. */
 static inline int32_t nnacl_line_shift(const nnacl_line_layer *l) {
     static const int32_t shifts[] = NNACL_LINE_SHIFTS;
+    int32_t best = 0, most = (l->channels - 1) / 2;
     for (int32_t i = 0; i < NNACL_LINE_SHIFT_COUNT; i++) {
-        int32_t channel = 0;
-        nnacl_line line = {0, 0, 0};
-        while (channel < l->channels && nnacl_line_of_channel(l, channel, shifts[i], &line)) {
-            channel++;
+        int32_t found = 0;
+        for (int32_t channel = 0; channel < l->channels; channel++) {
+            nnacl_line line = {0, 0, 0};
+            found += nnacl_line_of_channel(l, channel, shifts[i], &line);
         }
-        if (channel == l->channels) {
+        if (found == l->channels) {
             return shifts[i];
         }
+        if (found > most) {
+            most = found;
+            best = shifts[i] | NNACL_LINES_MIXED;
+        }
     }
-    return 0;
+    return best;
+}
+
+/* The lines of `count` channels that are finished together; channel -1 is none. `shift` is that of nnacl_line_shift().
+ * If one of them has none in a layer that has some, all are exact and their multipliers say so. */
+static inline void nnacl_lines_of_channels(const nnacl_line_layer *l, const int32_t *channels, int32_t count,
+                                           int32_t shift, nnacl_line *lines) {
+    const nnacl_line none = {0, 0, 0};
+    bool found = true;
+    for (int32_t i = 0; i < count; i++) {
+        lines[i] = none;
+        found &= channels[i] < 0 || nnacl_line_of_channel(l, channels[i], shift & NNACL_LINE_SHIFT, &lines[i]);
+    }
+    for (int32_t i = 0; !found && i < count; i++) {
+        lines[i] = none;
+        if (channels[i] >= 0) {
+            nnacl_line_of_channel(l, channels[i], 0, &lines[i]);
+        }
+        lines[i].multiplier |= NNACL_LINE_EXACT;
+    }
 }
 
 #endif

@@ -27,4 +27,13 @@ static inline void nnacl_run_unit(int32_t length, int32_t unit, int32_t elements
     elements[1] = rest == 2 ? first + 1 : rest > 2 + odd ? first + odd + 2 : -1;
 }
 
+/* A zero point of the weights takes further units at the end: with it as their weights, and as elements minus the sums
+ * of the elements of NNACL_ZERO_SPAN units each, so that they fit 16 bits. */
+#define NNACL_ZERO_SPAN 127
+
+static inline int32_t nnacl_zero_units(int32_t w_zero, nnacl_runs runs) {
+    const int32_t sums = (nnacl_runs_units(runs) + NNACL_ZERO_SPAN - 1) / NNACL_ZERO_SPAN;
+    return w_zero ? (sums + 1) / 2 : 0;
+}
+
 #endif

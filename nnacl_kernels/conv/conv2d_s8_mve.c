@@ -115,17 +115,30 @@ static void list_runs(const job *j, nnacl_conv_window *next, int32_t count) {
     nnacl_window_next(p, next);
 }
 
-/* All channels, requantized exactly. */
-static void run_exact(const nnacl_conv2d_params *p, nnacl_gemm_mve gemm, int32_t count) {
+typedef const void *(*multiply_function)(const nnacl_gemm_mve *);
+
+/* All channels, of which some or all are requantized exactly. */
+static void run_exact(const nnacl_conv2d_params *p, nnacl_gemm_mve gemm, multiply_function multiply, int32_t count) {
+    const int32_t chunks = (gemm.chunks + (gemm.rest > 0)) * (int32_t)((gemm.runs_end - gemm.runs) / BLOCK);
+    const int32_t words = 12 + 16 * chunks, shift = gemm.shift;
+    int8_t *const y[2] = {gemm.y[0], gemm.y[1]};
     int32_t sums[4 * BLOCK];
     gemm.sums = sums;
-    for (int32_t first = 0; first < p->out_c; first += 4) {
-        gemm.weights = nnacl_gemm2_s8_mve(&gemm);
-        const int32_t *ends = (const int32_t *)gemm.weights - 8;
-        for (int32_t i = 0; i < 4 * count; i++) {
+    for (int32_t first = 0, channels; first < p->out_c; first += channels) {
+        const int32_t *ends = (const int32_t *)gemm.weights + words - 8, *next = ends;
+        for (channels = 0; shift && first + channels < p->out_c && next[0] >= 0; next += words) {
+            channels += 4;
+        }
+        gemm.shift = channels ? shift : 0;
+        gemm.channels = channels < p->out_c - first ? channels : p->out_c - first;
+        gemm.y[0] = y[0] + first;
+        gemm.y[1] = y[1] + first;
+        gemm.weights = multiply(&gemm);
+        channels += channels ? 0 : 4;
+        for (int32_t i = 0; !gemm.shift && i < 4 * count; i++) {
             const int32_t channel = first + i % 4, requant[2] = {ends[i % 4], ends[4 + i % 4]};
             if (channel < p->out_c) {
-                gemm.y[i / 4][channel] =
+                y[i / 4][channel] =
                     nnacl_finish_exact(sums[i], requant, nnacl_channel_rounding(p->rounding, p->out_c, channel),
                                        p->y_zero, p->q_min, p->q_max);
             }
@@ -161,8 +174,10 @@ void nnacl_conv2d_s8_mve(const nnacl_ctx *ctx, const void *params, const void *c
         .rest = chunked.length % 16,
         .weights = weights + 1,
         .channels = p->out_c,
-        .shift = -weights[0],
+        .shift = -NNACL_SHIFT_OF(weights[0]),
     };
+    const bool has_zero = NNACL_NEEDS_W_ZERO && p->w_zero != 0;
+    const multiply_function multiply = has_zero ? nnacl_gemm2_zero_s8_mve : nnacl_gemm2_s8_mve;
     memset(zeros, p->x_zero, (size_t)runs.length);
 
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
@@ -173,10 +188,13 @@ void nnacl_conv2d_s8_mve(const nnacl_ctx *ctx, const void *params, const void *c
         list_runs(&j, &next, count);
         gemm.y[0] = y;
         gemm.y[1] = y + (count - 1) * p->out_c;
-        if (!NNACL_NEEDS_EXACT || gemm.shift) {
-            nnacl_gemm2_s8_mve(&gemm);
+        for (int32_t i = 0; has_zero && i < BLOCK; i++) {
+            gemm.zero[i] = -p->w_zero * nnacl_sum_runs_s8_mve(&gemm, i);
+        }
+        if (!NNACL_NEEDS_EXACT || (gemm.shift && -gemm.shift == weights[0])) {
+            multiply(&gemm);
         } else {
-            run_exact(p, gemm, count);
+            run_exact(p, gemm, multiply, count);
         }
         nnacl_clamp_bytes(y, count * p->out_c, p->q_min, p->q_max);
         y += count * p->out_c;

@@ -9,11 +9,12 @@
 
 bool nnacl_conv2d_accepts_dsp(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->groups == 1 && p->w_zero == 0 && p->has_w_zeros == 0 && p->out_c >= 2;
+    return p->groups == 1 && p->has_w_zeros == 0 && p->out_c >= 2;
 }
 
 bool nnacl_conv2d_accepts_s16_dsp(const void *params) {
-    return ((const nnacl_conv2d_params *)params)->x_zero == 0 && nnacl_conv2d_accepts_dsp(params);
+    const nnacl_conv2d_params *p = params;
+    return p->x_zero == 0 && p->w_zero == 0 && nnacl_conv2d_accepts_dsp(params);
 }
 
 /* Kernel rows are runs whatever their dilation. */
@@ -37,11 +38,12 @@ void nnacl_conv2d_s16_dsp_pack(const nnacl_conv2d_params *p, const void *const i
 /* A panel of four positions, a run of zero points, and for each position a run that is partly in the padding. */
 size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p) {
     const nnacl_runs runs = nnacl_conv2d_runs(p);
-    return (size_t)nnacl_runs_units(runs) * 16 + ((size_t)runs.length + 3) / 4 * 20;
+    return (size_t)(nnacl_runs_units(runs) + nnacl_zero_units(p->w_zero, runs)) * 16 +
+           ((size_t)runs.length + 3) / 4 * 20;
 }
 
 size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index) {
-    return index == 1 ? nnacl_gemm_packed_size(p->out_c, nnacl_conv2d_runs(p)) : NNACL_PACKED_ELSEWHERE;
+    return index == 1 ? nnacl_gemm_packed_size(p->out_c, p->w_zero, nnacl_conv2d_runs(p)) : NNACL_PACKED_ELSEWHERE;
 }
 
 static nnacl_line_layer conv2d_layer(const nnacl_conv2d_params *p, const void *const in[]) {
@@ -55,6 +57,7 @@ static nnacl_line_layer conv2d_layer(const nnacl_conv2d_params *p, const void *c
                                     .requant = in[3],
                                     .rounding = p->rounding,
                                     .x_zero = p->x_zero,
+                                    .w_zero = p->w_zero,
                                     .y_zero = p->y_zero,
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
@@ -78,7 +81,7 @@ bool nnacl_depthwise_accepts_vfp(const void *params) {
 
 bool nnacl_conv2d_accepts_mve(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->groups == 1 && p->w_zero == 0 && p->has_w_zeros == 0;
+    return p->groups == 1 && p->has_w_zeros == 0;
 }
 
 /* Where the runs of two positions are, a run of zero points, and room for the runs of both. */
@@ -96,25 +99,29 @@ void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[],
     nnacl_gemm_groups_pack(&layer, nnacl_conv2d_chunked_runs(p), packed);
 }
 
+bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa) {
+    return nnacl_depthwise_axes_of(p).possible && (isa != NNACL_ISA_MVE || p->w_zero == 0);
+}
+
 bool nnacl_depthwise_accepts_dsp(const void *params) {
     const nnacl_conv2d_params *p = params;
     const bool plain = p->out_c == p->in_c && p->in_c >= 4;
-    return p->w_zero == 0 && p->has_w_zeros == 0 && (plain || nnacl_depthwise_axes_of(p).possible);
+    return p->has_w_zeros == 0 && (plain || nnacl_depthwise_sweeps(p, NNACL_ISA_DSP));
 }
 
 /* Of eight channels at a time, whose places in the ring are numbers of 16 bits. */
 bool nnacl_depthwise_accepts_mve(const void *params) {
     const nnacl_conv2d_params *p = params;
-    const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const bool plain = p->out_c == p->in_c && p->in_c >= 8;
-    return p->w_zero == 0 && p->has_w_zeros == 0 && (axes.possible ? axes.sweep.out < 1000 : plain);
+    return p->has_w_zeros == 0 &&
+           (nnacl_depthwise_sweeps(p, NNACL_ISA_MVE) ? nnacl_depthwise_axes_of(p).sweep.out < 1000 : plain);
 }
 
 /* With 3 x 3 taps weights and rings of some channels; else a table of taps, and a pixel of zero points. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const size_t multiplier = (size_t)(p->out_c / p->in_c);
-    if (!axes.possible) {
+    if (!nnacl_depthwise_sweeps(p, isa)) {
         return (size_t)(p->kernel_h * p->kernel_w) * sizeof(uint32_t) + (size_t)p->in_c;
     }
     if (isa == NNACL_ISA_MVE) {
@@ -125,9 +132,14 @@ size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t is
     return NNACL_SWEEP_CHANNELS_DSP * (multiplier * NNACL_SWEEP_WEIGHTS_DSP + plane) * sizeof(uint32_t);
 }
 
-/* Channels in a group where there are other taps than 3 x 3. */
+/* Channels in a group where the kernel does not sweep. */
 static int32_t group_width(uint32_t isa) {
     return isa == NNACL_ISA_MVE ? 8 : 4;
+}
+
+/* Bytes of a weight there. */
+static int32_t tap_size(const nnacl_conv2d_params *p) {
+    return p->w_zero ? 2 : 1;
 }
 
 /* The shift of the lines, and then: with 3 x 3 taps for each output channel start, multiplier and offset, and for each
@@ -138,15 +150,15 @@ size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t 
     if (index != 1) {
         return NNACL_PACKED_ELSEWHERE;
     }
-    return nnacl_depthwise_axes_of(p).possible
+    return nnacl_depthwise_sweeps(p, isa)
                ? (4 + (size_t)p->out_c * (12 + taps) + 3) / 4 * 4
-               : 4 + (size_t)nnacl_channel_groups(p->out_c, (int32_t)width) * width * (12 + taps);
+               : 4 + (size_t)nnacl_channel_groups(p->out_c, (int32_t)width) * width * (12 + taps * (size_t)tap_size(p));
 }
 
 static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped, char *to) {
     for (int32_t channel = 0; channel < layer->channels; channel++) {
         nnacl_line line;
-        nnacl_line_of_channel(layer, channel, shift, &line);
+        nnacl_lines_of_channels(layer, &channel, 1, shift, &line);
         to = nnacl_put_s32(nnacl_put_s32(nnacl_put_s32(to, line.start), line.multiplier), line.offset);
     }
     for (int32_t channel = 0; channel < layer->channels; channel++) {
@@ -157,17 +169,36 @@ static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped,
     }
 }
 
+/* The weights of a tap: bytes, or with a zero point what is left of them without it, in 16 bits, of four channels the
+ * even ones before the odd ones. */
+static char *put_tap(const nnacl_line_layer *layer, const int8_t *weights, int32_t width, char *to) {
+    for (int32_t i = 0; i < width; i++) {
+        if (!layer->w_zero) {
+            *to++ = (char)weights[i];
+            continue;
+        }
+        const int16_t rest = (int16_t)(weights[width == 4 ? i % 2 * 2 + i / 2 : i] - layer->w_zero);
+        memcpy(to, &rest, sizeof rest);
+        to += sizeof rest;
+    }
+    return to;
+}
+
 /* Groups of four channels, or of eight with the even ones before the odd ones. */
 static void pack_taps(const nnacl_line_layer *layer, int32_t shift, int32_t width, char *to) {
     for (int32_t group = 0; group < nnacl_channel_groups(layer->channels, width); group++) {
         const int32_t first = nnacl_group_channel(layer->channels, group, width);
         nnacl_line lines[8];
+        int32_t channels[8];
         for (int32_t i = 0; i < width; i++) {
-            nnacl_line_of_channel(layer, first + (width == 8 ? i % 4 * 2 + i / 4 : i), shift, &lines[i]);
+            channels[i] = first + (width == 8 ? i % 4 * 2 + i / 4 : i);
+        }
+        nnacl_lines_of_channels(layer, channels, width, shift, lines);
+        for (int32_t i = 0; i < width; i++) {
             to = nnacl_put_s32(to, lines[i].start);
         }
-        for (int32_t tap = 0; tap < layer->depth; tap++, to += width) {
-            memcpy(to, layer->weights + (ptrdiff_t)tap * layer->channels + first, (size_t)width);
+        for (int32_t tap = 0; tap < layer->depth; tap++) {
+            to = put_tap(layer, layer->weights + (ptrdiff_t)tap * layer->channels + first, width, to);
         }
         for (int32_t i = 0; i < 2 * width; i++) {
             const nnacl_line *line = &lines[width == 8 ? i % 8 : i / 2];
@@ -187,13 +218,14 @@ void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, cons
                                     .requant = in[3],
                                     .rounding = p->rounding,
                                     .x_zero = p->x_zero,
+                                    .w_zero = p->w_zero,
                                     .y_zero = p->y_zero,
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
     const int32_t shift = nnacl_line_shift(&layer);
     memset(packed, 0, nnacl_depthwise_small_packed_size(p, isa, 1));
     char *to = nnacl_put_s32(packed, shift);
-    if (axes.possible) {
+    if (nnacl_depthwise_sweeps(p, isa)) {
         pack_3x3(&layer, shift, axes.swapped, to);
     } else {
         pack_taps(&layer, shift, group_width(isa), to);

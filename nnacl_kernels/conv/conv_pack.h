@@ -17,6 +17,10 @@ size_t nnacl_conv2d_mve_workspace(const nnacl_conv2d_params *p);
 size_t nnacl_conv2d_mve_packed_size(const nnacl_conv2d_params *p, int32_t index);
 void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
 
+/* Whether the kernel of depthwise_conv2d for the DSP extension or for MVE sweeps (depthwise_axes.h). The latter
+ * multiplies bytes then, and weights without their zero point are none. */
+bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
+
 /* For the DSP extension and for MVE. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa);
 size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index);

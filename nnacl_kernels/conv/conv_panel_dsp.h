@@ -3,6 +3,8 @@
 #ifndef NNACL_CONV_PANEL_DSP_H
 #define NNACL_CONV_PANEL_DSP_H
 
+#include <arm_acle.h>
+
 #include "common/gemm_s8_dsp.h"
 #include "conv/conv_windows.h"
 
@@ -50,6 +52,31 @@ static inline void nnacl_fill_panel(const nnacl_conv2d_params *p, nnacl_runs run
         }
         panel = count == NNACL_PANEL_POSITIONS ? nnacl_widen4_s8_dsp(panel, source, runs.length)
                                                : nnacl_widen1_s8_dsp(panel, source[0], runs.length);
+    }
+}
+
+/* Fills in the units behind those of a panel that a zero point of the weights takes (runs.h). */
+static inline void nnacl_fill_zero_units(nnacl_runs runs, int32_t count, uint32_t *panel) {
+    const int32_t run_units = nnacl_run_units(runs.length), units = nnacl_runs_units(runs);
+    for (int32_t i = 0; i < count; i++) {
+        const uint32_t *from = panel + i;
+        uint32_t *to = panel + units * count + i, before = 0;
+        bool is_second = false;
+        for (int32_t begin = 0; begin < units; begin += NNACL_ZERO_SPAN) {
+            const int32_t end = units - begin < NNACL_ZERO_SPAN ? units : begin + NNACL_ZERO_SPAN;
+            int32_t sum = 0, in_run = begin % run_units;
+            for (int32_t unit = begin; unit < end; unit++, from += count) {
+                sum = __smlad((int32_t)*from, 0x00010001, sum);
+                if (++in_run == run_units) {
+                    in_run = 0;
+                    sum -= runs.length % 2 ? (int32_t)*from >> 16 : 0; /* not an element */
+                }
+            }
+            before = is_second ? before | (uint32_t)-sum << 16 : (uint16_t)-sum;
+            to[0] = before;
+            to += is_second ? count : 0;
+            is_second = !is_second;
+        }
     }
 }
 

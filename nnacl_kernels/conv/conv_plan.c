@@ -393,7 +393,7 @@ static nnacl_lead depthwise_lead(const void *params, const nnacl_kernel *kernel,
     if (index != 0 || (!small && kernel->isa != NNACL_ISA_C && kernel->isa != NNACL_ISA_VFP)) {
         return nnacl_lead_none();
     }
-    return small && nnacl_depthwise_axes_of(p).possible ? sweep_lead(p) : conv_window_lead(p, size, size, 1);
+    return small && nnacl_depthwise_sweeps(p, kernel->isa) ? sweep_lead(p) : conv_window_lead(p, size, size, 1);
 }
 
 const nnacl_op nnacl_depthwise_conv2d_op = {

@@ -33,12 +33,13 @@ void nnacl_widen_pairs_dsp(const int8_t *x, int32_t x_step, void *to, int32_t pl
 /* Any taps, four channels at a time. The weights stand in groups of four output channels:
  *
  *     int32 start of each
- *     for each tap a byte of each
+ *     for each tap a byte of each, or 16 bits of each in the order 0, 2, 1, 3
  *     int32 multiplier and offset of each
  */
 #define NNACL_TAPS_WORDS_DSP 12 /* of a group beside its weights */
 
 /* Writes y, or sums. Returns where the next group begins. */
 const int32_t *nnacl_taps_s8_dsp(const nnacl_taps *position);
+const int32_t *nnacl_taps_s16_dsp(const nnacl_taps *position);
 
 #endif

@@ -131,57 +131,61 @@ __asm__(NNACL_FUNCTION("nnacl_strew_mve")
     NNACL_FUNCTION_END("nnacl_strew_mve"));
 
 /* r0 y, r1 weights, r2 taps, r3 a tap, r4 the fields, r5 channel, r6 groups left, r7 shift, r8 taps, r9 their number. */
-__asm__(NNACL_FUNCTION("nnacl_taps_s8_mve")
-    "push   {r4-r9, lr}\n"
-    "vpush  {d8-d9}\n"
-    "mov    r4, r0\n"
-    "ldrd   r8, r9, [r4]\n"
-    "ldrd   r1, r6, [r4, #8]\n"
-    "ldrd   r5, r0, [r4, #16]\n"
-    "ldr    r7, [r4, #24]\n"
-    "1:\n" /* a group */
-    "vldrw.u32 q0, [r1], #16\n"
-    "mov    r2, r8\n"
-    "vldrw.u32 q1, [r1], #16\n"
-    "dls    lr, r9\n"
-    "2:\n" /* a tap */
-    "ldr    r3, [r2], #4\n"
-    "add    r3, r5\n"
-    "vldrb.s16 q2, [r3]\n"
-    "vldrb.s16 q3, [r1], #8\n"
-    "vmullb.s16 q4, q2, q3\n"
-    "vadd.i32 q0, q0, q4\n"
-    "vmullt.s16 q4, q2, q3\n"
-    "vadd.i32 q1, q1, q4\n"
-    "le     lr, 2b\n"
-    "cmp    r7, #0\n"
-    "beq    3f\n"
-    "vldrw.u32 q2, [r1], #16\n"
-    "vmulh.s32 q0, q0, q2\n"
-    "vldrw.u32 q3, [r1], #16\n"
-    "vmulh.s32 q1, q1, q3\n"
-    "vldrw.u32 q2, [r1], #16\n"
-    "vadd.i32 q0, q0, q2\n"
-    "vldrw.u32 q3, [r1], #16\n"
-    "vadd.i32 q1, q1, q3\n"
-    "vshl.s32 q0, r7\n"
-    "vshl.s32 q1, r7\n"
-    "vqmovnb.s32 q0, q0\n"
-    "vqmovnt.s32 q0, q1\n"
-    "vqmovnb.s16 q0, q0\n"
-    "vstrb.16 q0, [r0], #8\n"
-    "adds   r5, #8\n"
-    "subs   r6, #1\n"
-    "bne    1b\n"
-    "4:\n"
-    "mov    r0, r1\n"
-    "vpop   {d8-d9}\n"
-    "pop    {r4-r9, pc}\n"
-    "3:\n"
-    "ldr    r3, [r4, #28]\n"
-    "vstrw.32 q0, [r3], #16\n"
-    "vstrw.32 q1, [r3]\n"
-    "adds   r1, #64\n"
-    "b      4b\n"
-    NNACL_FUNCTION_END("nnacl_taps_s8_mve"));
+#define TAPS_FUNCTION(name, weights)                                                                                   \
+    NNACL_FUNCTION(name)                                                                                               \
+    "push   {r4-r9, lr}\n"                                                                                             \
+    "vpush  {d8-d9}\n"                                                                                                 \
+    "mov    r4, r0\n"                                                                                                  \
+    "ldrd   r8, r9, [r4]\n"                                                                                            \
+    "ldrd   r1, r6, [r4, #8]\n"                                                                                        \
+    "ldrd   r5, r0, [r4, #16]\n"                                                                                       \
+    "ldr    r7, [r4, #24]\n"                                                                                           \
+    "1:\n" /* a group */                                                                                               \
+    "vldrw.u32 q0, [r1], #16\n"                                                                                        \
+    "mov    r2, r8\n"                                                                                                  \
+    "vldrw.u32 q1, [r1], #16\n"                                                                                        \
+    "dls    lr, r9\n"                                                                                                  \
+    "2:\n" /* a tap */                                                                                                 \
+    "ldr    r3, [r2], #4\n"                                                                                            \
+    "add    r3, r5\n"                                                                                                  \
+    "vldrb.s16 q2, [r3]\n"                                                                                             \
+    weights                                                                                                            \
+    "vmullb.s16 q4, q2, q3\n"                                                                                          \
+    "vadd.i32 q0, q0, q4\n"                                                                                            \
+    "vmullt.s16 q4, q2, q3\n"                                                                                          \
+    "vadd.i32 q1, q1, q4\n"                                                                                            \
+    "le     lr, 2b\n"                                                                                                  \
+    "cmp    r7, #0\n"                                                                                                  \
+    "beq    3f\n"                                                                                                      \
+    "vldrw.u32 q2, [r1], #16\n"                                                                                        \
+    "vmulh.s32 q0, q0, q2\n"                                                                                           \
+    "vldrw.u32 q3, [r1], #16\n"                                                                                        \
+    "vmulh.s32 q1, q1, q3\n"                                                                                           \
+    "vldrw.u32 q2, [r1], #16\n"                                                                                        \
+    "vadd.i32 q0, q0, q2\n"                                                                                            \
+    "vldrw.u32 q3, [r1], #16\n"                                                                                        \
+    "vadd.i32 q1, q1, q3\n"                                                                                            \
+    "vshl.s32 q0, r7\n"                                                                                                \
+    "vshl.s32 q1, r7\n"                                                                                                \
+    "vqmovnb.s32 q0, q0\n"                                                                                             \
+    "vqmovnt.s32 q0, q1\n"                                                                                             \
+    "vqmovnb.s16 q0, q0\n"                                                                                             \
+    "vstrb.16 q0, [r0], #8\n"                                                                                          \
+    "adds   r5, #8\n"                                                                                                  \
+    "subs   r6, #1\n"                                                                                                  \
+    "bne    1b\n"                                                                                                      \
+    "4:\n"                                                                                                             \
+    "mov    r0, r1\n"                                                                                                  \
+    "vpop   {d8-d9}\n"                                                                                                 \
+    "pop    {r4-r9, pc}\n"                                                                                             \
+    "3:\n"                                                                                                             \
+    "ldr    r3, [r4, #28]\n"                                                                                           \
+    "vstrw.32 q0, [r3], #16\n"                                                                                         \
+    "vstrw.32 q1, [r3]\n"                                                                                              \
+    "adds   r1, #64\n"                                                                                                 \
+    "b      4b\n"                                                                                                      \
+    NNACL_FUNCTION_END(name)
+
+__asm__(TAPS_FUNCTION("nnacl_taps_s8_mve", "vldrb.s16 q3, [r1], #8\n"));
+__asm__(TAPS_FUNCTION("nnacl_taps_s16_mve", "vldrh.u16 q3, [r1], #16\n"));
 /* clang-format on */

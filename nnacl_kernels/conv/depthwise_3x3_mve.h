@@ -39,12 +39,13 @@ void nnacl_strew_mve(const int8_t *x, int32_t x_step, int8_t *to, int32_t plane,
  * the odd ones are kept apart:
  *
  *     int32 start of the even, of the odd
- *     for each tap eight bytes
+ *     for each tap eight bytes, or eight times 16 bits
  *     int32 multiplier of the even, of the odd, offset of the even, of the odd
  */
 #define NNACL_TAPS_WORDS_MVE 24 /* of a group beside its weights */
 
 /* Writes y, or sums: even channels, then odd ones. Returns where the next group begins. */
 const int32_t *nnacl_taps_s8_mve(const nnacl_taps *position);
+const int32_t *nnacl_taps_s16_mve(const nnacl_taps *position);
 
 #endif

@@ -70,7 +70,7 @@ static void fill(const nnacl_sweep *s, const int8_t *x, int32_t slot, int32_t ch
 
 typedef void (*row_function)(const nnacl_depthwise_3x3_dsp *row);
 
-/* One row of outputs, requantized exactly. */
+/* One row of outputs, some or all channels requantized exactly. */
 static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthwise_3x3_dsp *row, int32_t channel) {
     int32_t sums[NNACL_SWEEP_BLOCK];
     for (int32_t i = 0; i < row->channels * s->count; i++) {
@@ -81,6 +81,14 @@ static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthw
         block.x += c * s->plane + (output - left) / 2 * s->sweep.stride * NNACL_RING_ROWS;
         block.weights += c * row->weights_step / 4;
         block.lines += c * row->lines_step / 4;
+        if (row->shift && block.lines[1] >= 0) {
+            block.count = s->count;
+            block.y += c * row->y_step;
+            run(&block);
+            i += s->count - 1;
+            continue;
+        }
+        block.shift = 0;
         if (left == 0) {
             run(&block);
         }
@@ -94,11 +102,12 @@ static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthw
 static void begin(const nnacl_sweep *s, int32_t channel, int32_t channels) {
     uint32_t *weights = s->weights;
     const int8_t *taps = s->taps + (ptrdiff_t)channel * s->multiplier * 9;
+    const int32_t zero = NNACL_NEEDS_W_ZERO ? s->p->w_zero : 0;
     for (int32_t output = 0; output < channels * s->multiplier; output++, taps += 9) {
         for (int32_t i = 0; i < 5; i++) {
             const int8_t *w = taps + (i < 3 ? i : i - 3) * 3;
-            *weights++ = pair_of(w[0], w[1]);
-            *weights++ = pair_of(w[1], w[2]);
+            *weights++ = pair_of(w[0] - zero, w[1] - zero);
+            *weights++ = pair_of(w[1] - zero, w[2] - zero);
         }
     }
     nnacl_depthwise_3x3_dsp *row = s->row;
@@ -114,7 +123,7 @@ static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) 
     row->lines = s->lines + 3 * channel * s->multiplier;
     row->y = y;
     for (int32_t m = 0; m < s->multiplier; m++) {
-        if (!NNACL_NEEDS_EXACT || s->shift) {
+        if (!NNACL_NEEDS_EXACT || !s->is_exact) {
             row_of(row);
         } else {
             run_exact(s, row_of, row, channel * s->multiplier + m);
@@ -149,10 +158,15 @@ static void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const in
 /* --- any taps ------------------------------------------------------------------------------------------------------
  */
 
+static nnacl_taps_groups groups_of(const nnacl_conv2d_params *p) {
+    return NNACL_NEEDS_W_ZERO && p->w_zero ? nnacl_taps_s16_dsp : nnacl_taps_s8_dsp;
+}
+
 static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
+    const nnacl_taps_groups groups = groups_of(p);
     int32_t sums[4];
     at->sums = sums;
-    const int32_t *line = nnacl_taps_s8_dsp(at) - 8;
+    const int32_t *line = groups(at) - 8;
     for (int32_t i = 0; NNACL_NEEDS_EXACT && at->shift == 0 && i < 4; i++) {
         at->y[i] =
             nnacl_finish_exact(sums[i], line + 2 * i, nnacl_channel_rounding(p->rounding, p->out_c, at->channel + i),
@@ -168,8 +182,8 @@ void nnacl_depthwise_conv2d_s8_dsp(const nnacl_ctx *ctx, const void *params, con
     if (nnacl_depthwise_axes_of(p).possible) {
         run_3x3(ctx, p, in[0], packed, out[0], share);
     } else {
-        const nnacl_taps at = {.group = packed + 1, .shift = packed[0]};
-        nnacl_walk_taps(ctx, p, in[0], at, out[0], share, 4, NNACL_TAPS_WORDS_DSP, nnacl_taps_s8_dsp, run_group);
+        const nnacl_taps_walk walk = {4, NNACL_TAPS_WORDS_DSP, 8, groups_of(p), run_group};
+        nnacl_walk_taps(ctx, p, in[0], packed, NNACL_SHIFT_OF(packed[0]), out[0], share, &walk);
     }
     const int32_t row = p->out_w * p->out_c;
     nnacl_clamp_bytes((int8_t *)out[0] + (ptrdiff_t)share.begin * row, (share.end - share.begin) * row, p->q_min,

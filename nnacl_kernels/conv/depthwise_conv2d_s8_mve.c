@@ -28,7 +28,7 @@ static void fill(const nnacl_sweep *s, const int8_t *x, int32_t slot, int32_t ch
 
 typedef void (*row_function)(const nnacl_depthwise_3x3_mve *row);
 
-/* One row of outputs, requantized exactly. */
+/* One row of outputs, some or all channels requantized exactly. */
 static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthwise_3x3_mve *row, int32_t channel) {
     int32_t sums[NNACL_SWEEP_BLOCK];
     for (int32_t i = 0; i < row->channels * s->count; i++) {
@@ -39,6 +39,14 @@ static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthw
         block.x += c * row->x_step + (output - left) * s->sweep.stride * NNACL_RING_ROWS;
         block.weights += c * row->weights_step;
         block.lines += c * row->lines_step / 4;
+        if (row->shift && block.lines[1] >= 0) {
+            block.count = s->count;
+            block.y += c * row->y_step;
+            run(&block);
+            i += s->count - 1;
+            continue;
+        }
+        block.shift = 0;
         if (left == 0) {
             run(&block);
         }
@@ -64,7 +72,7 @@ static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) 
     row->lines = s->lines + 3 * channel * s->multiplier;
     row->y = y;
     for (int32_t m = 0; m < s->multiplier; m++) {
-        if (!NNACL_NEEDS_EXACT || s->shift) {
+        if (!NNACL_NEEDS_EXACT || !s->is_exact) {
             row_of(row);
         } else {
             run_exact(s, row_of, row, channel * s->multiplier + m);
@@ -98,10 +106,15 @@ static void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const in
 /* --- any taps ------------------------------------------------------------------------------------------------------
  */
 
+static nnacl_taps_groups groups_of(const nnacl_conv2d_params *p) {
+    return NNACL_NEEDS_W_ZERO && p->w_zero ? nnacl_taps_s16_mve : nnacl_taps_s8_mve;
+}
+
 static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
+    const nnacl_taps_groups groups = groups_of(p);
     int32_t sums[8];
     at->sums = sums;
-    const int32_t *ends = nnacl_taps_s8_mve(at) - 16;
+    const int32_t *ends = groups(at) - 16;
     for (int32_t i = 0; NNACL_NEEDS_EXACT && at->shift == 0 && i < 8; i++) {
         const int32_t place = i / 2 + i % 2 * 4, requant[2] = {ends[place], ends[8 + place]};
         at->y[i] =
@@ -115,11 +128,11 @@ void nnacl_depthwise_conv2d_s8_mve(const nnacl_ctx *ctx, const void *params, con
     const nnacl_conv2d_params *p = params;
     const int32_t *packed = in[1];
     const nnacl_range share = nnacl_share(ctx, p->batch * p->out_h);
-    if (nnacl_depthwise_axes_of(p).possible) {
+    if (nnacl_depthwise_axes_of(p).possible && !(NNACL_NEEDS_W_ZERO && p->w_zero)) {
         run_3x3(ctx, p, in[0], packed, out[0], share);
     } else {
-        const nnacl_taps at = {.group = packed + 1, .shift = -packed[0]};
-        nnacl_walk_taps(ctx, p, in[0], at, out[0], share, 8, NNACL_TAPS_WORDS_MVE, nnacl_taps_s8_mve, run_group);
+        const nnacl_taps_walk walk = {8, NNACL_TAPS_WORDS_MVE, 16, groups_of(p), run_group};
+        nnacl_walk_taps(ctx, p, in[0], packed, -NNACL_SHIFT_OF(packed[0]), out[0], share, &walk);
     }
     const int32_t row = p->out_w * p->out_c;
     nnacl_clamp_bytes((int8_t *)out[0] + (ptrdiff_t)share.begin * row, (share.end - share.begin) * row, p->q_min,

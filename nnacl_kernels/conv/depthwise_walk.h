@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "common/finish_s8.h"
 #include "common/share.h"
 #include "conv/depthwise_axes.h"
 
@@ -20,6 +21,7 @@ typedef struct nnacl_sweep {
     int32_t x_along, x_across; /* from an input to the next along the sweep, and from a row of the ring to the next */
     int32_t y_along, y_across;
     int32_t shift;
+    bool is_exact;        /* in some channels or all */
     const int32_t *lines; /* of all output channels */
     const int8_t *taps;   /* of all output channels */
     int32_t first, count; /* outputs along the sweep that are wanted */
@@ -53,7 +55,8 @@ static inline nnacl_sweep nnacl_sweep_of(const nnacl_conv2d_params *p, const int
         .x_across = axes.swapped ? p->in_c : x_row,
         .y_along = axes.swapped ? y_row : p->out_c,
         .y_across = axes.swapped ? p->out_c : y_row,
-        .shift = packed[0],
+        .shift = NNACL_SHIFT_OF(packed[0]),
+        .is_exact = packed[0] == 0 || packed[0] & NNACL_LINES_MIXED,
         .lines = packed + 1,
         .taps = (const int8_t *)(packed + 1 + 3 * p->out_c),
     };
@@ -137,19 +140,28 @@ static inline void nnacl_find_taps(const nnacl_conv2d_params *p, const int8_t *i
     }
 }
 
-/* The rows of outputs in `share`. A group has `width` channels and `group_words` words beside its weights; the last one
- * overlaps the one before it when the channels are no multiple of the width. */
-static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x, nnacl_taps at,
-                                   int8_t *y, nnacl_range share, int32_t width, int32_t group_words,
-                                   nnacl_taps_groups all, nnacl_taps_group one) {
+/* How a kernel goes over the channels of a position. */
+typedef struct nnacl_taps_walk {
+    int32_t width;       /* channels of a group */
+    int32_t group_words; /* of a group beside its weights */
+    int32_t ends;        /* words from the end of a group back to its first multiplier */
+    nnacl_taps_groups all;
+    nnacl_taps_group one;
+} nnacl_taps_walk;
+
+/* The rows of outputs in `share`. The last group overlaps the one before it when the channels are no multiple of the
+ * width. `packed` begins with the shift of the lines; `shift` is that as the functions want it. */
+static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
+                                   const int32_t *packed, int32_t shift, int8_t *y, nnacl_range share,
+                                   const nnacl_taps_walk *walk) {
     const int8_t **taps = ctx->workspace;
-    const int32_t count = p->kernel_h * p->kernel_w, groups = nnacl_channel_groups(p->in_c, width);
-    const int32_t words = group_words + count * width / 4;
-    const int32_t *packed = at.group;
+    const int32_t count = p->kernel_h * p->kernel_w, width = walk->width, groups = nnacl_channel_groups(p->in_c, width);
+    const int32_t tap_bytes = NNACL_NEEDS_W_ZERO && p->w_zero ? 2 * width : width;
+    const int32_t words = walk->group_words + count * tap_bytes / 4;
+    const bool is_mixed = NNACL_NEEDS_EXACT && packed[0] & NNACL_LINES_MIXED;
     int8_t *zeros = (int8_t *)(taps + count);
     memset(zeros, p->x_zero, (size_t)p->in_c);
-    at.taps = taps;
-    at.count = count;
+    nnacl_taps at = {.taps = taps, .count = count};
     for (int32_t row = share.begin; row < share.end; row++) {
         const int32_t image = row / p->out_h;
         for (int32_t column = 0; column < p->out_w; column++) {
@@ -157,18 +169,20 @@ static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_para
                             zeros, taps);
             int8_t *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->out_c;
             int32_t done = 0;
-            if (!NNACL_NEEDS_EXACT || at.shift) {
-                at.group = packed;
+            at.shift = shift;
+            if (!is_mixed && (!NNACL_NEEDS_EXACT || shift)) {
+                at.group = packed + 1;
                 at.groups = done = p->in_c / width;
                 at.channel = 0;
                 at.y = pixel;
-                all(&at);
+                walk->all(&at);
             }
             for (at.groups = 1; done < groups; done++) {
-                at.group = packed + (ptrdiff_t)done * words;
+                at.group = packed + 1 + (ptrdiff_t)done * words;
                 at.channel = nnacl_group_channel(p->in_c, done, width);
                 at.y = pixel + at.channel;
-                one(p, &at);
+                at.shift = is_mixed && at.group[words - walk->ends] < 0 ? 0 : shift;
+                walk->one(p, &at);
             }
         }
     }

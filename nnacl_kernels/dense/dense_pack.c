@@ -31,6 +31,7 @@ void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const voi
                                     .requant = in[3],
                                     .rounding = p->rounding,
                                     .x_zero = p->x_zero,
+                                    .w_zero = p->w_zero,
                                     .y_zero = p->y_zero,
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
@@ -41,11 +42,9 @@ void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const voi
     const int32_t shift = nnacl_line_shift(&layer);
     char *to = nnacl_put_s32(packed, shift);
     for (int32_t first = 0; first < p->units; first += 4) {
-        nnacl_line lines[4] = {{0, 0, 0}};
+        nnacl_line lines[4];
+        nnacl_lines_of_four(&layer, first, shift, lines);
         for (int32_t i = 0; i < 4; i++) {
-            if (first + i < p->units) {
-                nnacl_line_of_channel(&layer, first + i, shift, &lines[i]);
-            }
             to = nnacl_put_s32(to, lines[i].start);
         }
         for (int32_t depth = 0; depth < p->depth; depth += 4) {

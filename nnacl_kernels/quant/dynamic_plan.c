@@ -71,7 +71,7 @@ static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, i
         return 0;
     }
     return index == 3 ? NNACL_PACKED_ELSEWHERE
-                      : nnacl_gemm_packed_size(p->out_c, nnacl_conv2d_runs(&shape)) - sizeof(int32_t);
+                      : nnacl_gemm_packed_size(p->out_c, 0, nnacl_conv2d_runs(&shape)) - sizeof(int32_t);
 }
 
 static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
