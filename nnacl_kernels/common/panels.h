@@ -10,7 +10,7 @@
 
 /* Columns of a float panel: [depth][16] floats. */
 #define NNACL_PANEL_F32 16
-/* The same for a small floating-point unit: [depth][4]. */
+/* The same for a small floating-point unit, and for MVE: [depth][4]. */
 #define NNACL_PANEL_VFP 4
 /* Columns of an integer panel: [(depth + 1) / 2][16][2], two steps of the depth side by side. */
 #define NNACL_PANEL_S8 16

@@ -74,6 +74,11 @@ bool nnacl_conv2d_accepts_vfp(const void *params) {
     return p->groups == 1 && p->dilation_w == 1;
 }
 
+bool nnacl_depthwise_accepts_f32_mve(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->out_c == p->in_c;
+}
+
 bool nnacl_depthwise_accepts_vfp(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->out_c == p->in_c && p->in_c >= 8;

@@ -170,8 +170,16 @@ static size_t window_size(const nnacl_conv2d_params *p) {
     return (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups);
 }
 
+/* Kernels of f32 that read weights in columns of four, as they are read by a small floating-point unit. */
+static bool reads_columns(const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_VFP || (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_F32);
+}
+
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (reads_columns(kernel)) {
+        return 0;
+    }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return nnacl_conv2d_s16_dsp_workspace(p);
     }
@@ -193,6 +201,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
 
 static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (reads_columns(kernel)) {
+        return index == 1 ? nnacl_columns_f32_size(p->out_c, (int32_t)window_size(p), NNACL_PANEL_VFP) : 0;
+    }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return nnacl_conv2d_s16_dsp_packed_size(p, index);
     }
@@ -201,9 +212,6 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
     }
     if (kernel->isa == NNACL_ISA_MVE) {
         return index > 0 ? nnacl_conv2d_mve_packed_size(p, index) : 0;
-    }
-    if (kernel->isa == NNACL_ISA_VFP) {
-        return index == 1 ? nnacl_columns_f32_size(p->out_c, (int32_t)window_size(p), NNACL_PANEL_VFP) : 0;
     }
     if ((kernel->isa != NNACL_ISA_AVX2 && !lists_rows(kernel)) || index != 1) {
         return 0;
@@ -220,6 +228,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
                         void *packed) {
     const nnacl_conv2d_params *p = params;
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    if (reads_columns(kernel)) {
+        nnacl_pack_columns_f32(in[index], columns, depth, NNACL_PANEL_VFP, packed);
+        return;
+    }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         nnacl_conv2d_s16_dsp_pack(p, in, packed);
         return;
@@ -230,10 +242,6 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     }
     if (kernel->isa == NNACL_ISA_MVE) {
         nnacl_conv2d_mve_pack(p, in, packed);
-        return;
-    }
-    if (kernel->isa == NNACL_ISA_VFP) {
-        nnacl_pack_columns_f32(in[index], columns, depth, NNACL_PANEL_VFP, packed);
         return;
     }
     for (int32_t group = 0; group < p->groups; group++) {
@@ -266,15 +274,19 @@ bool nnacl_depthwise_accepts_plain(const void *params) {
     return p->has_w_zeros == 0 && p->out_c == p->in_c;
 }
 
+/* The kernels of s8 for small machines. */
+static bool is_small_s8(const nnacl_kernel *kernel) {
+    return kernel->dtype == NNACL_S8 && (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE);
+}
+
 static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel) {
-    const bool small = kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE;
-    return small ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
+    return is_small_s8(kernel) ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
 }
 
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
 static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
+    if (is_small_s8(kernel)) {
         return index > 0 ? nnacl_depthwise_small_packed_size(p, kernel->isa, index) : 0;
     }
     const bool is_packed = kernel->isa == NNACL_ISA_AVX512 && kernel->dtype == NNACL_S8 && index == 1;
@@ -284,7 +296,7 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
 static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                            void *packed) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
+    if (is_small_s8(kernel)) {
         nnacl_depthwise_small_pack(p, kernel->isa, in, packed);
         return;
     }
@@ -327,7 +339,10 @@ static nnacl_lead conv2d_lead(const void *params, const nnacl_kernel *kernel, in
         return conv_window_lead(p, size, size, kernel->dtype == NNACL_S16 ? 2 : 0);
     case NNACL_ISA_VFP: /* two at a time where they are */
         return conv_window_lead(p, size, size, 2);
-    case NNACL_ISA_MVE: /* copies those whose runs it joins, else computes two at a time where they are */
+    case NNACL_ISA_MVE: /* copies those of s8 whose runs it joins, else computes two or four where they are */
+        if (kernel->dtype == NNACL_F32) {
+            return conv_window_lead(p, size, size, 4);
+        }
         return conv_window_lead(p, size, size,
                                 nnacl_conv2d_chunked_runs(p).count != nnacl_conv2d_runs(p).count ? 0 : 2);
     default:
@@ -389,8 +404,8 @@ static nnacl_lead sweep_lead(const nnacl_conv2d_params *p) {
 static nnacl_lead depthwise_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
     const size_t size = nnacl_dtype_size(kernel->dtype);
-    const bool small = kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE;
-    if (index != 0 || (!small && kernel->isa != NNACL_ISA_C && kernel->isa != NNACL_ISA_VFP)) {
+    const bool by_position = kernel->isa == NNACL_ISA_C || reads_columns(kernel), small = is_small_s8(kernel);
+    if (index != 0 || (!small && !by_position)) {
         return nnacl_lead_none();
     }
     return small && nnacl_depthwise_sweeps(p, kernel->isa) ? sweep_lead(p) : conv_window_lead(p, size, size, 1);

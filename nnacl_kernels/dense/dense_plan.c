@@ -65,16 +65,21 @@ static bool has_panels(const nnacl_kernel *kernel) {
            ((kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32);
 }
 
+/* Those of f32 that read them in columns of four, as a small floating-point unit does. */
+static bool reads_columns(const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_VFP || (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_F32);
+}
+
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
+    if (reads_columns(kernel)) {
+        return index == 1 ? nnacl_columns_f32_size(p->units, p->depth, NNACL_PANEL_VFP) : 0;
+    }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return index == 1 ? nnacl_pairs_s16_size(p->units, (nnacl_runs){1, p->depth}) : 0;
     }
     if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
         return index > 0 ? nnacl_dense_small_packed_size(p, kernel->isa, index) : 0;
-    }
-    if (kernel->isa == NNACL_ISA_VFP) {
-        return index == 1 ? nnacl_columns_f32_size(p->units, p->depth, NNACL_PANEL_VFP) : 0;
     }
     if (!has_panels(kernel) || index != 1) {
         return 0;
@@ -86,6 +91,10 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
+    if (reads_columns(kernel)) {
+        nnacl_pack_columns_f32(in[index], p->units, p->depth, NNACL_PANEL_VFP, packed);
+        return;
+    }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         nnacl_pack_pairs_s16(in[index], p->units, (nnacl_runs){1, p->depth}, packed);
         return;
@@ -94,9 +103,7 @@ static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t i
         nnacl_dense_small_pack(p, kernel->isa, in, packed);
         return;
     }
-    if (kernel->isa == NNACL_ISA_VFP) {
-        nnacl_pack_columns_f32(in[index], p->units, p->depth, NNACL_PANEL_VFP, packed);
-    } else if (kernel->dtype == NNACL_F32) {
+    if (kernel->dtype == NNACL_F32) {
         nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
     } else {
         nnacl_pack_panels_quad(in[index], p->units, p->depth, p->x_zero, packed);
