@@ -27,8 +27,8 @@ class BudgetError(MicrolithError):
     """No choice of bits keeps within the budgets."""
 
 
-Measure = Callable[[Decision], tuple[Graph, float]]
-"""Builds the graph of a decision and gives its figure in decibels."""
+Measure = Callable[[Decision], tuple[Graph, float, float]]
+"""Builds the graph of a decision; gives its figure in decibels and its drop: noise share or lost accuracy."""
 
 Redecide = Callable[[frozenset[str], frozenset[str]], Decision]
 """The decision in which some nodes (by name) are in floating point and some have 16-bit activations."""
@@ -87,6 +87,7 @@ class Choice:
     decision: Decision
     graph: Graph
     figure: float
+    drop: float
     constant_bytes: int
 
 
@@ -202,7 +203,7 @@ def within_budgets(
 ) -> Choice:
     """The choice within the budgets that keeps most of the outputs (no ``max_drop``), or is smallest (with one).
 
-    ``max_flash``: bytes of constants; ``max_drop``: part of the power of the outputs that may be noise; ``is_integer``:
+    ``max_flash``: bytes of constants; ``max_drop``: of what ``measure`` gives as drop; ``is_integer``:
     if given, only graphs of which it is true count, and no layer gets real activations. Raises BudgetError when no
     choice keeps within all of that, with the nearest ones.
     """
@@ -220,8 +221,8 @@ def within_budgets(
                 if state in REAL and state != "float"
             }
             decision = replace(decision, compressed=packed)
-            graph, figure = measure(decision)
-            tried[states] = Choice(_label(states), decision, graph, figure, constant_bytes(graph))
+            graph, figure, drop = measure(decision)
+            tried[states] = Choice(_label(states), decision, graph, figure, drop, constant_bytes(graph))
         return tried[states]
 
     uniform = attempt(("int8",) * len(layers))
@@ -241,16 +242,15 @@ def within_budgets(
         choice
         for choice in tried.values()
         if (max_flash is None or choice.constant_bytes <= max_flash)
-        and (max_drop is None or noise_share(choice.figure) <= max_drop)
+        and (max_drop is None or choice.drop <= max_drop)
         and (is_integer is None or is_integer(choice.graph))
     ]
     if not fitting:
         smallest = min(tried.values(), key=lambda choice: choice.constant_bytes)
-        best = max(tried.values(), key=lambda choice: choice.figure)
+        best = min(tried.values(), key=lambda choice: (choice.drop, -choice.figure))
         raise BudgetError(
             f"no choice of bits keeps within the budgets: the smallest has {smallest.constant_bytes} bytes of constants"
-            f" at {100 * noise_share(smallest.figure):.3g}% noise, the best {best.constant_bytes} bytes "
-            f"at {100 * noise_share(best.figure):.3g}%",
+            f" at a drop of {100 * smallest.drop:.3g}%, the best {best.constant_bytes} bytes at {100 * best.drop:.3g}%",
             hint="raise --max-flash or --max-drop",
         )
     if max_drop is not None and max_flash is None:
@@ -306,11 +306,11 @@ def _climb(
 
 
 def _to_drop(points: list[Point], attempt: Callable[[tuple[str, ...]], Choice], limit: float) -> None:
-    """The smallest point whose real graph has no more noise than the limit: bisection over all of them."""
+    """The smallest point whose real graph drops no more than the limit: bisection over all of them."""
     low, high = 0, len(points) - 1
     aim = next((place for place, point in enumerate(points) if point.noise <= limit), high)
     for _ in range(MOST_TRIES):
-        if noise_share(attempt(points[aim].states).figure) <= limit:
+        if attempt(points[aim].states).drop <= limit:
             high = aim - 1
         else:
             low = aim + 1

@@ -52,7 +52,10 @@ class QuantizeOptions:
     max_flash: int | None = None
     """Bytes of constants that the model may have: mixed precision keeps within them."""
     max_drop: float | None = None
-    """Share of the signal that the outputs may lose, from 0 to 1: mixed precision keeps within it."""
+    """What the outputs may lose, from 0 to 1: mixed precision keeps within it. With ``labels`` it is the share of
+    samples whose class is no longer found (accuracy), without them the share of noise in the power of the outputs."""
+    labels: Any = None
+    """The class of each calibration sample: integers or a path, see ``labels.load_labels``."""
 
     def check(self) -> None:
         """Raises InputError for a choice that does not exist."""
@@ -66,6 +69,8 @@ class QuantizeOptions:
             raise InputError(f"a smoothing exponent of {self.smooth}: 0 to 1 is possible")
         if (self.samples is not None and self.samples < 1) or (self.search_samples or 1) < 1:
             raise InputError("at least one sample is needed")
+        if self.labels is not None and self.scheme not in CALIBRATED:
+            raise InputError(f"labels say nothing about '{self.scheme}'", hint=f"they are for {', '.join(CALIBRATED)}")
         if self.scheme in CALIBRATED and self.calibrate is None:
             raise InputError(
                 f"quantization '{self.scheme}' needs calibration data",

@@ -38,6 +38,9 @@ class QuantReport:
     """What was chosen, by option."""
     sqnr: float | None = None
     """Decibels at the outputs, against the model in floating point, on the feeds of the search."""
+    float_accuracy: float | None = None
+    accuracy: float | None = None
+    """Share of the labelled samples whose class is found, before and after; None without labels."""
     candidates: list[dict[str, Any]] = field(default_factory=list)
     """What was tried, in order, with its figure."""
     layers: list[LayerReport] = field(default_factory=list)

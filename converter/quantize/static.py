@@ -17,7 +17,8 @@ from .calibration_data import CalibrationSet, Feed, open_calibration
 from .compress import COMPRESSED
 from .equalize import equalized
 from .insert import Decision, apply, bias_of, nearest_weights
-from .mixed import BudgetError, Choice, within_budgets
+from .labels import accuracy, labels_for, load_labels
+from .mixed import BudgetError, Choice, noise_share, within_budgets
 from .moments import can_measure, measure
 from .observers import OBSERVERS, TensorStats, percentile
 from .options import QuantizeOptions
@@ -39,6 +40,8 @@ class Candidate:
     decision: Decision
     graph: Graph
     figure: float
+    drop: float = 0.0
+    """What ``max_drop`` limits."""
 
 
 @dataclass
@@ -51,14 +54,21 @@ class Search:
     stats: dict[Value, TensorStats]
     feeds: list[Feed]
     wanted: list[dict[str, np.ndarray]]
+    labels: np.ndarray | None = None
+    """Of the feeds, if they are known."""
     tried: list[dict[str, object]] = field(default_factory=list)
 
     def measure(self, decision: Decision, **label: object) -> Candidate:
         """Builds and runs a candidate."""
         graph = apply(self.base, decision)
-        figure = sqnr(self.wanted, record(graph, self.feeds))
-        self.tried.append({**label, "sqnr": round(figure, 3)})
-        return Candidate(label, decision, graph, figure)
+        got = record(graph, self.feeds)
+        figure = sqnr(self.wanted, got)
+        drop, told = noise_share(figure), {}
+        if self.labels is not None:
+            found = accuracy(self.labels, got)
+            drop, told = accuracy(self.labels, self.wanted) - found, {"accuracy": round(found, 5)}
+        self.tried.append({**label, "sqnr": round(figure, 3), **told})
+        return Candidate(label, decision, graph, figure, drop)
 
 
 def quantize_static(
@@ -68,7 +78,8 @@ def quantize_static(
     require_finite_weights(graph)
     _require_floats(graph)
     data = open_calibration(options.calibrate, graph, options.images, options.samples)
-    feeds = list(islice(iter(data), options.search_samples or search_size(graph)))
+    most = options.search_samples or (search_size(graph) if options.labels is None else MOST_LABELLED)
+    feeds = list(islice(iter(data), most))
     search, best, count = _uniform(graph, options, data, feeds, progress)
     if options.max_flash is not None or options.max_drop is not None:
         search, best = _mixed(search, best, _uniform(graph, replace(options, scheme="16x8"), data, feeds, progress)[:2])
@@ -114,6 +125,9 @@ def _movable(options: QuantizeOptions) -> list[frozenset[str]]:
 MOST_PRODUCTS = 2e9
 """Of one run over the search samples, about."""
 
+MOST_LABELLED = 2000
+"""Feeds on which accuracy is measured: one sample in 2,000 is a twentieth of a point."""
+
 MOST_FEEDS = 256
 """On fewer, where more would cost little, a candidate wins by chance that is worse on other data."""
 
@@ -143,7 +157,11 @@ def _search(
     if options.max_flash is not None or options.max_drop is not None:  # other placements will come
         values = [value for value in graph.values() if value.dtype is DType.f32 and not value.is_constant]
     stats, count = collect(graph, values, data, progress)
-    return Search(graph, options, placement, stats, feeds, record(graph, feeds)), count
+    wanted = record(graph, feeds)
+    labels = None
+    if options.labels is not None:
+        labels = labels_for(load_labels(options.labels), wanted, complete=len(feeds) == count)
+    return Search(graph, options, placement, stats, feeds, wanted, labels), count
 
 
 def _mixed(search: Search, best: Candidate, wide: tuple[Search, Candidate]) -> tuple[Search, Candidate]:
@@ -165,7 +183,8 @@ def _mixed(search: Search, best: Candidate, wide: tuple[Search, Candidate]) -> t
     else:
         chosen, choice, base = max(found, key=lambda item: item[1].figure)
     chosen.placement, chosen.tried = choice.decision.placement, search.tried + wide[0].tried
-    return chosen, Candidate({**base.label, "bits": choice.label}, choice.decision, choice.graph, choice.figure)
+    label = {**base.label, "bits": choice.label}
+    return chosen, Candidate(label, choice.decision, choice.graph, choice.figure, choice.drop)
 
 
 def _within_budgets(search: Search, best: Candidate) -> Choice:
@@ -181,9 +200,9 @@ def _within_budgets(search: Search, best: Candidate) -> Choice:
         decision.quants = quants_of(replace(search, placement=placement), observer)
         return decision
 
-    def measure_one(decision: Decision) -> tuple[Graph, float]:
+    def measure_one(decision: Decision) -> tuple[Graph, float, float]:
         found = search.measure(decision, observer=observer, bits="mixed")
-        return found.graph, found.figure
+        return found.graph, found.figure, found.drop
 
     start = redecide(frozenset(), frozenset())
     return within_budgets(
@@ -321,6 +340,9 @@ def _report(search: Search, best: Candidate, count: int) -> QuantReport:
     report = QuantReport(options.scheme, options.contract, count)
     report.choices, report.candidates = dict(best.label), search.tried
     report.sqnr = best.figure
+    if search.labels is not None:
+        report.float_accuracy = accuracy(search.labels, search.wanted)
+        report.accuracy = report.float_accuracy - best.drop
     report.float_bytes = sum(value.type.nbytes for value in search.base.constants())
     report.constant_bytes = sum(value.type.nbytes for value in best.graph.constants())
     reasons = {node.name: reason for node, reason in placement.reasons.items()}

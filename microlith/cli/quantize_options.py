@@ -59,7 +59,11 @@ RequireInt8 = Annotated[bool, _option("--require-int8", help="Fail if a layer st
 Group = Annotated[int | None, _option("--group", help="Weights that share a scale in weights-int4.")]
 MaxFlash = Annotated[str | None, _option("--max-flash", metavar="SIZE", help="Choose bits per layer within this size.")]
 MaxDrop = Annotated[
-    str | None, _option("--max-drop", metavar="SHARE", help="Choose bits per layer so that outputs lose no more.")
+    str | None,
+    _option("--max-drop", metavar="SHARE", help="Choose bits per layer so that outputs (or accuracy) lose no more."),
+]
+Labels = Annotated[
+    str | None, _option("--labels", metavar="FILE", help="Classes of the samples: --max-drop is then lost accuracy.")
 ]
 Report = Annotated[Path | None, _option("--report", help="Write what was done to this file, as JSON.")]
 
@@ -107,6 +111,8 @@ def print_report(report: QuantReport, explain: bool) -> None:
         figures.append(chosen)
     if report.sqnr is not None:
         figures.append(f"outputs at {report.sqnr:.1f} dB SQNR")
+    if report.accuracy is not None and report.float_accuracy is not None:
+        figures.append(f"accuracy {100 * report.float_accuracy:.2f}% -> {100 * report.accuracy:.2f}%")
     figures.append(f"constants {bytes_text(report.float_bytes)} -> {bytes_text(report.constant_bytes)}")
     console.print("[bold]quantized[/bold]: " + "; ".join(figures), highlight=False)
     if report.floats:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from typer.testing import CliRunner
 
@@ -28,6 +29,7 @@ from microlith.errors import InputError, MicrolithError
 from microlith.evaluate import evaluate
 from microlith.ir import Quant
 from microlith.ops.compressed import decode_rows, pack_rows
+from microlith.stepwise import Executor
 
 from . import onnx_nets
 from .test_static import images, quantized
@@ -97,6 +99,34 @@ def test_drop_budget(cnn: onnx.ModelProto) -> None:
     wanted = noise_share(plain.sqnr + 2.0)
     _, report = quantized(cnn, images(8), max_drop=wanted)
     assert report.sqnr is not None and noise_share(report.sqnr) <= wanted
+
+
+def test_labels_make_the_drop_one_of_accuracy(cnn: onnx.ModelProto, tmp_path: Path) -> None:
+    """Half of the labels are what the model in floats finds, the others are wrong: its accuracy is known."""
+    data = images(40)
+    session = onnxruntime.InferenceSession(cnn.SerializeToString(), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    scores = np.concatenate([session.run(None, {name: feed})[0].reshape(1, -1) for feed in data])
+    labels = np.argmax(scores, axis=1)
+    labels[::2] = (labels[::2] + 1) % scores.shape[1]
+    np.savez(tmp_path / "labels.npz", labels=labels, other=np.zeros(3))
+    (tmp_path / "labels.txt").write_text("\n".join(map(str, labels)))
+    _, plain = quantized(cnn, data, labels=labels)
+    assert plain.float_accuracy == 0.5 and plain.accuracy is not None
+    graph, mixed = quantized(cnn, data, labels=tmp_path / "labels.npz", max_drop=0.03)
+    assert mixed.accuracy is not None and mixed.accuracy >= 0.5 - 0.03
+    assert mixed.constant_bytes < plain.constant_bytes, "accuracy of one sample in 40 lets weights be coarse"
+    got = [Executor(graph).run({graph.inputs[0].name: feed})[graph.outputs[0].name].reshape(-1) for feed in data]
+    assert mixed.accuracy == pytest.approx(float(np.mean(np.argmax(got, axis=1) == labels)))
+    with pytest.raises(InputError, match="39 labels for 40 samples"):
+        quantized(cnn, data, labels=labels[1:])
+    with pytest.raises(InputError, match="classes apart"):
+        quantized(cnn, data, labels=labels + 1000)
+    for bad, message in (("absent.npy", "no such file"), (labels / 2, "list of integers"), (-labels - 1, "negative")):
+        with pytest.raises(InputError, match=message):
+            quantized(cnn, data, labels=bad)
+    with pytest.raises(InputError, match="labels say nothing about 'dynamic'"):
+        quantized(cnn, data, labels=tmp_path / "labels.txt", scheme="dynamic")
 
 
 def test_budgets_that_cannot_be_kept(cnn: onnx.ModelProto) -> None:
