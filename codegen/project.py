@@ -165,7 +165,7 @@ def generate(
     for sample in chosen:
         inputs = _checked(graph, sample)
         outputs = evaluate(graph, inputs, states)
-        stored.append(sample_view(view, program, inputs, outputs, sizes_of(graph, program.ranges, inputs)))
+        stored.append(sample_view(view, program, graph, inputs, outputs, sizes_of(graph, program.ranges, inputs)))
     view = dataclasses.replace(view, samples=tuple(stored))
 
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .. import ops
+from ..float_layers import REQUANTIZED_TOLERANCE, requantizes
+from ..ir import Graph
 from ..lower import Program
 from . import literals
 from .view import ModelView, SampleView
 
-_QUANTIZING = frozenset({"quantize", "conv2d_dynamic", "dense_dynamic"})
-_REQUANTIZED_TOLERANCE = 5e-2
 
-
-def tolerances(program: Program) -> tuple[float, float]:
+def tolerances(program: Program, graph: Graph) -> tuple[float, float]:
     """How far a float output of the whole model may be from the reference: (relative to its largest value, absolute).
 
     The tolerances of the ops along the way add up. Where a computed float is quantized again, the least difference can
@@ -25,20 +24,21 @@ def tolerances(program: Program) -> tuple[float, float]:
     allowed = [ops.get(call.node.op).tolerance for call in used]
     relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in allowed)))
     absolute = max(1e-6, max((tolerance.absolute for tolerance in allowed), default=0.0))
-    if any(call.node.op in _QUANTIZING and call.inputs[0] not in program.inputs for call in used):
-        relative = _REQUANTIZED_TOLERANCE
+    if requantizes(graph):
+        relative = REQUANTIZED_TOLERANCE
     return relative, absolute
 
 
 def sample_view(
     view: ModelView,
     program: Program,
+    graph: Graph,
     inputs: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
     sizes: Sequence[int] = (),
 ) -> SampleView:
     """A stored sample for the self-test."""
-    relative, absolute = tolerances(program)
+    relative, absolute = tolerances(program, graph)
     allowed = []
     for tensor in view.outputs:
         if not tensor.dtype.is_float:

@@ -6,12 +6,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import ops
-from .ir import Graph, Node, Value
+from .ir import Graph, Node, Value, all_graphs
 
 MOVES = frozenset(
     "reshape transpose squeeze unsqueeze slice gather concat split tile expand pad shape quantize dequantize".split()
 )
 """Ops that do no arithmetic of their own."""
+
+REQUANTIZED_TOLERANCE = 5e-2
+"""Of a float output of a graph that quantizes floats which it has computed, relative to its largest element."""
+
+_QUANTIZE_INSIDE = frozenset({"conv2d_dynamic", "dense_dynamic"})
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,22 @@ def computes_floats(node: Node) -> bool:
     """Whether a node does arithmetic on floats: it reads some that are no constants, and gives some."""
     reads = any(value is not None and value.dtype.is_float and not value.is_constant for value in node.inputs)
     return node.op not in MOVES and reads and any(value.dtype.is_float for value in node.outputs)
+
+
+def requantizes(graph: Graph) -> bool:
+    """Whether a graph makes integers of 8 or 16 bits of floats that it has computed: the least difference of such a float
+    can then become a whole step."""
+    return any(
+        _quantizes(node) and node.inputs[0] not in graph.inputs for part in all_graphs(graph) for node in part.nodes
+    )
+
+
+def _quantizes(node: Node) -> bool:
+    x = node.inputs[0] if node.inputs else None
+    if x is None or not x.dtype.is_float or x.is_constant:
+        return False
+    narrow = any(value.dtype.is_integer and value.dtype.size <= 2 for value in node.outputs)
+    return narrow or node.op in _QUANTIZE_INSIDE
 
 
 def has_integers(graph: Graph) -> bool:
