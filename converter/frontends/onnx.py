@@ -45,7 +45,7 @@ from . import (
     onnx_signal,
     onnx_tokens,
 )
-from .onnx_graph import Guesses, Poison, Reject, Row, Tensors, constant, usable_array
+from .onnx_graph import Entry, Guesses, Poison, Reject, Row, Tensors, constant, usable_array
 from .onnx_level import Level, Tables, in_order
 from .onnx_load import LoadedModel, all_nodes, load_model, nodes_of, one_line, opset_of
 from .problems import problem
@@ -124,30 +124,45 @@ def _import(
         importer = _Importer(loaded, where, name, shapes, constants, guesses)
         return importer.run(progress or (lambda done, total, text: None))
 
-    guesses = Guesses()
-    try:
-        graph = run(guesses)
-        if not (guesses.made or guesses.asked) or _ranks_fit(graph, model.graph):
-            return graph
-    except UnsupportedError:
-        if not (guesses.made or guesses.asked):
-            raise
-    if guesses.asked:
+    attempts: list[Graph] = []
+
+    def attempt(guesses: Guesses) -> UnsupportedError | None:
+        """Keeps the graph if all of it can be converted and the outputs have the declared ranks."""
         try:
-            graph = run(Guesses(branch_squeezes=False))
-            if _ranks_fit(graph, model.graph):
-                return graph
-        except UnsupportedError:
-            pass
-    return run(Guesses(open_is_one=guesses.made))
+            graph = run(guesses)
+        except UnsupportedError as error:
+            return error
+        if not guesses.is_certain and not _ranks_fit(graph, model.graph):
+            return None
+        attempts.append(graph)
+        return None
+
+    guesses = Guesses()
+    problems = attempt(guesses)
+    if guesses.is_certain:
+        if problems is not None:
+            raise problems
+        return attempts[0]
+    if guesses.asked:
+        attempt(Guesses(branch_squeezes=False))
+    if len(attempts) != 1 and (guesses.asked or guesses.differs):
+        taken = attempts[:1]
+        attempts.clear()
+        attempt(Guesses(forks=True))
+        attempts += taken
+    if attempts:
+        return attempts[0]
+    return run(Guesses(open_is_one=guesses.made, forks=guesses.differs and not guesses.asked))
 
 
 def _ranks_fit(graph: Graph, proto: onnx.GraphProto) -> bool:
     """Whether the outputs have as many dimensions as the model declares."""
-    return all(
-        not info.type.tensor_type.HasField("shape") or len(info.type.tensor_type.shape.dim) == len(value.shape)
-        for info, value in zip(proto.output, graph.outputs, strict=True)
-    )
+    return all(_rank_fits(info, value) for info, value in zip(proto.output, graph.outputs, strict=True))
+
+
+def _rank_fits(info: onnx.ValueInfoProto, value: Value) -> bool:
+    declared = info.type.tensor_type
+    return not declared.HasField("shape") or len(declared.shape.dim) == len(value.shape)
 
 
 class _Importer(Level):
@@ -177,11 +192,11 @@ class _Importer(Level):
         self._add_initializers(self.proto)
         self._add_inputs()
         nodes = in_order(self.nodes, set(self.scope))
-        total = len(nodes)
-        for index, proto in enumerate(nodes):
-            progress(index, total, "import")
-            self.convert(proto, index)
-        progress(total, total, "import")
+        self._progress, self._total = progress, len(nodes)
+        names = [info.name for info in self.proto.output]
+        results = self.walk(nodes, self._results_in)
+        self.scope.update({name: entry for name, entry in zip(names, results, strict=False) if name})
+        progress(len(nodes), len(nodes), "import")
         if not self.rejected:
             self._add_outputs()
         if self.rejected:
@@ -189,6 +204,24 @@ class _Importer(Level):
         self.graph.remove_dead()
         make_names_unique(self.graph)
         return self.graph
+
+    def convert(self, proto: onnx.NodeProto, index: int) -> None:
+        self._progress(index, self._total, "import")
+        super().convert(proto, index)
+
+    def _results_in(self, level: Level) -> list[Entry]:
+        """The outputs of the model, read in it or in the last of the branches that what follows them was taken into."""
+        names = [info.name for info in self.proto.output]
+        missing = [name for name in names if not level.knows(name)]
+        if missing:
+            raise self.fail(f"no node computes the output '{missing[0]}'")
+        if level is self:
+            return [self.scope[name] for name in names]
+        entries = level.entries(names)
+        for info, entry in zip(self.proto.output, entries, strict=True):
+            if isinstance(entry, Value) and not _rank_fits(info, entry):
+                self.rejected.append(problem(info.name, "output", f"its rank is {len(entry.shape)}"))
+        return entries
 
     def stated_type(self, name: str) -> TensorType | None:
         info = self._stated.get(name)
@@ -324,11 +357,8 @@ class _Importer(Level):
 
     def _add_outputs(self) -> None:
         for info in self.proto.output:
-            if info.name not in self.scope:
-                raise self.fail(f"no node computes the output '{info.name}'")
-            entry = self.scope[info.name]
             self.builder.begin(info.name, "output")
-            entry = self._as_value(entry)
+            entry = self.as_value(self.scope[info.name])
             if not isinstance(entry, Value):
                 is_sequence = isinstance(entry, Tensors)
                 what = "it is a sequence of tensors" if is_sequence else "it is a size that is known only at run time"

@@ -44,6 +44,10 @@ class Reject(Exception):
         self.reason, self.hint, self.certain = reason, hint, certain
 
 
+class Undecided(Reject):
+    """The results of a subgraph differ in rank by a question inside of it; the graph around may know what to do."""
+
+
 FIX_SIZES = "give all input sizes, for example --input x:1,3,224,224"
 
 
@@ -269,6 +273,15 @@ class Guesses:
     """Of an If whose one branch only squeezes what the other one passes on, that branch counts as taken."""
     asked: bool = False
     """Whether such an If has been met."""
+    forks: bool = False
+    """An If whose branches differ in rank takes all that follows into its branches; none is taken for granted."""
+    differs: bool = False
+    """Whether such an If has been met."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Nothing had to be taken for granted, so that other guesses would change nothing."""
+        return not (self.made or self.asked or self.differs)
 
 
 class Builder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from .onnx_graph import (
     Row,
     Sizes,
     Tensors,
+    Undecided,
     array_of,
     constant,
     usable_array,
@@ -42,6 +43,10 @@ class Tables:
     """Of ONNX's own domain, by name."""
     foreign: Mapping[tuple[str, str], Row]
     """Of others, by domain and name."""
+
+
+After = Callable[["Level"], "list[Entry]"]
+"""What is done in a level when its nodes are converted: it gives the results."""
 
 
 class Level:
@@ -69,6 +74,10 @@ class Level:
         self.guesses: dict[int, Entry] = {} if parent is None else parent.guesses
         """What stands in for results of unknown type, and what follows from it, by identity."""
         self._captures: dict[int, tuple[Value, Value]] = {}
+        self.ahead: tuple[Sequence[onnx.NodeProto], After] = ((), lambda level: [])
+        """The nodes behind the one that is being converted, and what is done then."""
+        self.taken_over: list[Entry] | None = None
+        """The results of this graph, when the node that is being converted has read what comes behind it too."""
 
     def fail(self, what: str, hint: str = "") -> ModelFormatError:
         return ModelFormatError(what, where=self.where, hint=hint)
@@ -142,14 +151,14 @@ class Level:
         """The value of the level around that an input stands for."""
         return next((outer for outer, value in self._captures.values() if value is inner), None)
 
-    def read(self, proto: onnx.GraphProto) -> list[Entry]:
-        """Converts the nodes of a subgraph; its outputs."""
+    def read(self, proto: onnx.GraphProto, after: After | None = None) -> list[Entry]:
+        """Converts the nodes of a subgraph; its outputs, or what ``after`` gives."""
         self.builder.reserve({*(item.name for item in proto.input), *(n for node in proto.node for n in node.output)})
-        return self._read(proto, proto.name)
+        return self._read(proto, proto.name, after)
 
-    def read_inside(self, proto: onnx.GraphProto, node: OnnxNode) -> list[Entry]:
+    def read_inside(self, proto: onnx.GraphProto, node: OnnxNode, after: After | None = None) -> list[Entry]:
         """Converts the nodes of a subgraph as if they stood in this graph in the place of ``node``."""
-        results = self._read(proto, node.name)
+        results = self._read(proto, node.name, after)
         self.builder.begin(node.name, node.op)
         return results
 
@@ -165,17 +174,31 @@ class Level:
     budget = 10_000
     """Nodes of subgraphs that may be read in all; see ``_Importer``."""
 
-    def _read(self, proto: onnx.GraphProto, label: str) -> list[Entry]:
+    def _read(self, proto: onnx.GraphProto, label: str, after: After | None = None) -> list[Entry]:
         self._spend(len(proto.node) + 1)
         self._add_initializers(proto)
-        for index, node in enumerate(in_order(proto.node, self.visible())):
-            self.convert(node, index)
-        missing = [info.name for info in proto.output if not self.knows(info.name)]
+        computed = {name for node in proto.node for name in node.output}
+        missing = [info.name for info in proto.output if info.name not in computed and not self.knows(info.name)]
         if missing:
             raise self.fail(f"no node computes '{missing[0]}', an output of a subgraph of '{label}'")
-        return [self._as_value(self.lookup(info.name)) for info in proto.output]
+        nodes = in_order(proto.node, self.visible())
+        return self.walk(nodes, after or (lambda level: level.entries([info.name for info in proto.output])))
 
-    def _as_value(self, entry: Entry) -> Entry:
+    def walk(self, nodes: Sequence[onnx.NodeProto], after: After) -> list[Entry]:
+        """Converts nodes one after another; then what ``after`` gives. A node may take over what comes behind it."""
+        for index, node in enumerate(nodes):
+            self.ahead = (nodes[index + 1 :], after)
+            self.convert(node, index)
+            if self.taken_over is not None:
+                results, self.taken_over = self.taken_over, None
+                return results
+        return after(self)
+
+    def entries(self, names: Iterable[str]) -> list[Entry]:
+        """What the names of results stand for; sizes as the tensors that they are at run time."""
+        return [self.as_value(self.lookup(name)) for name in names]
+
+    def as_value(self, entry: Entry) -> Entry:
         """Sizes as the tensor that they are at run time."""
         if not isinstance(entry, Sizes):
             return entry
@@ -225,6 +248,8 @@ class Level:
         node = OnnxNode(proto, entries, self.opset, label)
         try:
             results = self._results(node)
+        except Undecided:
+            raise
         except Reject as error:
             self._reject(node, error.reason, error.hint, error.certain or node.names_a_mode(error.reason))
             results = self._stand_ins(node)

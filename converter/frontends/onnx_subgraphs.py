@@ -11,7 +11,9 @@ import onnx
 from ...dtypes import DType
 from ...ir import Dim, TensorType, Value
 from ...ops.shape_rules import fresh_dim
-from .onnx_graph import Entry, OnnxNode, Poison, Reject, Tensors
+from . import onnx_forks
+from .onnx_forks import BRANCHES, tensors
+from .onnx_graph import Entry, OnnxNode, Poison, Reject, Undecided
 
 if TYPE_CHECKING:
     from .onnx_level import Level
@@ -25,26 +27,37 @@ MOST_ATTEMPTS = 10
 
 def convert_if(level: Level, node: OnnxNode) -> Sequence[Entry]:
     """If: the nodes of the branch that is taken, when that is known; else a node with two subgraphs."""
-    condition = node.value(0)
+    condition, ahead, guesses = node.value(0), level.ahead, level.builder.guesses
     if condition.data is not None:
-        return level.read_inside(node.subgraph("then_branch" if condition.data.any() else "else_branch"), node)
+        taken = "then_branch" if condition.data.any() else "else_branch"
+        return onnx_forks.inline(level, node, taken, ahead)
     branches = []
-    for name in ("then_branch", "else_branch"):
-        child = level.child(f"{node.name}_{name}")
-        branches.append((child, child.read(node.subgraph(name))))
+    try:
+        for name in BRANCHES:
+            child = level.child(f"{node.name}_{name}")
+            branches.append((child, child.read(node.subgraph(name))))
+    except Undecided:
+        return onnx_forks.fork(level, node, ahead)
     if any(isinstance(value, Poison) for _, values in branches for value in values):
         return []
     results = [tensors(values) for _, values in branches]
-    for index, name in enumerate(("then_branch", "else_branch")):
-        if _only_squeezes(branches[index][0], results[index], branches[1 - index][0], results[1 - index]):
-            guesses = level.builder.guesses
-            guesses.asked = True
-            taken = name if guesses.branch_squeezes else ("else_branch", "then_branch")[index]
-            return level.read_inside(node.subgraph(taken), node)
+    if _ranks(results[0]) != _ranks(results[1]):
+        guesses.differs = True
+        if guesses.forks:
+            return onnx_forks.fork(level, node, ahead)
+        for index, name in enumerate(BRANCHES):
+            if _only_squeezes(branches[index][0], results[index], branches[1 - index][0], results[1 - index]):
+                guesses.asked = True
+                taken = name if guesses.branch_squeezes else BRANCHES[1 - index]
+                return level.read_inside(node.subgraph(taken), node)
     outer = {id(value): value for child, _ in branches for value in child.captured}
     graphs = [child.finish(values, [], outer) for (child, _), values in zip(branches, results, strict=True)]
     condition = level.builder.cast(condition, DType.b8)
     return level.builder.add_all("if", [condition, *outer.values()], subgraphs=graphs)
+
+
+def _ranks(values: Sequence[Value]) -> list[int]:
+    return [len(value.shape) for value in values]
 
 
 def _only_squeezes(child: Level, values: Sequence[Value], other: Level, others: Sequence[Value]) -> bool:
@@ -54,7 +67,7 @@ def _only_squeezes(child: Level, values: Sequence[Value], other: Level, others: 
     for granted that there is something to take out (the op refuses other sizes when it runs), unless only the other
     branch gives what follows, or the declared outputs, the rank they need.
     """
-    if len(values) != len(others) or all(len(a.shape) == len(b.shape) for a, b in zip(values, others, strict=True)):
+    if len(values) != len(others):
         return False
     for value, kept in zip(values, others, strict=True):
         node = value.producer
@@ -64,16 +77,6 @@ def _only_squeezes(child: Level, values: Sequence[Value], other: Level, others: 
         if origin is None or origin is not other.outer_of(kept):
             return False
     return True
-
-
-def tensors(entries: Sequence[Entry]) -> list[Value]:
-    """Results of a subgraph, all of which must be tensors."""
-    values = [entry for entry in entries if isinstance(entry, Value)]
-    if any(isinstance(entry, Tensors) for entry in entries):
-        raise Reject("a result of its subgraph is a sequence of tensors", "export with tensors only")
-    if len(values) != len(entries):
-        raise Reject("a result of its subgraph is a size that is known only at run time")
-    return values
 
 
 def convert_loop(level: Level, node: OnnxNode) -> Sequence[Entry]:
@@ -112,7 +115,10 @@ def loop(
         number = child.input("iteration", TensorType(DType.s64, (1,) * ranks[0]))
         flag = child.input("condition", TensorType(DType.b8, (1,) * ranks[1]))
         inner = [child.input(f"{value.name}_inside", type) for value, type in zip(state, types, strict=True)]
-        results = read(child, number, flag, inner)
+        try:
+            results = read(child, number, flag, inner)
+        except Undecided as error:
+            raise Reject(error.reason, error.hint) from error
         if any(isinstance(result, Poison) for result in results):
             return []
         values = tensors(results)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -19,6 +19,11 @@ from microlith.evaluate import evaluate
 from microlith.ir import Graph
 
 Arrays = Mapping[str, np.ndarray]
+
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+INTEGERS = ("n", "n2", "where")
+"""Outputs of models in ONNX's own text that are int64; the others are float."""
 
 
 def ort() -> Any:
@@ -53,6 +58,15 @@ def make_model(
     opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(domain, 1) for domain in domains)]
     model = helper.make_model(graph, opset_imports=opsets)
     model.ir_version = min(model.ir_version, 10)
+    return model
+
+
+def parsed(text: str) -> onnx.ModelProto:
+    """A model in ONNX's own text. Its outputs have no declared shape."""
+    model = onnx.parser.parse_model(HEAD + text)
+    for info in model.graph.output:
+        kind = TensorProto.INT64 if info.name in INTEGERS else TensorProto.FLOAT
+        info.CopyFrom(helper.make_tensor_value_info(info.name, kind, None))
     return model
 
 

@@ -8,15 +8,13 @@ import numpy as np
 import onnx.parser
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import check, compare, run_reference, save
+from onnx_models import HEAD, check, compare, parsed, run_reference, save
 
 import microlith
 from microlith import modelfile
 from microlith.converter import convert
 from microlith.errors import InputError, ShapeError, UnsupportedError
 from microlith.ir import Graph, all_graphs
-
-HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
 CASES: dict[str, tuple[str, list[dict[str, np.ndarray]]]] = {
     "if": (
@@ -190,19 +188,6 @@ CASES: dict[str, tuple[str, list[dict[str, np.ndarray]]]] = {
 }
 
 
-INTEGERS = ("n", "n2", "where")
-"""Outputs that are int64; the others are float."""
-
-
-def parsed(text: str) -> onnx.ModelProto:
-    """A model whose outputs have no declared shape."""
-    model = onnx.parser.parse_model(HEAD + text)
-    for info in model.graph.output:
-        kind = TensorProto.INT64 if info.name in INTEGERS else TensorProto.FLOAT
-        info.CopyFrom(helper.make_tensor_value_info(info.name, kind, None))
-    return model
-
-
 def model_of(name: str) -> onnx.ModelProto:
     return parsed(CASES[name][0])
 
@@ -266,7 +251,7 @@ def test_what_cannot_be(tmp_path: Path) -> None:
         one = Constant<value = int64[1] {-1}>()
         y = If(flag) <then_branch = t () => (a) { a = Reshape(x, one) }, else_branch = e () => (b) { b = Abs(x) }>
     }"""
-    with pytest.raises(UnsupportedError, match=r"else branch is f32\[2,3\]"):
+    with pytest.raises(UnsupportedError, match=r"with the else branch f32\[2,3\]"):
         convert(save(parsed(text), tmp_path))
     text = """g (int64 n, float[2] x) => (y) {
         go = Constant<value = bool {1}>()
