@@ -38,8 +38,8 @@ def computes_floats(node: Node) -> bool:
 
 
 def requantizes(graph: Graph) -> bool:
-    """Whether a graph makes integers of 8 or 16 bits of floats that it has computed: the least difference of such a float
-    can then become a whole step."""
+    """Whether a graph makes integers of 8 or 16 bits of floats that it has computed, so that the least difference of
+    such a float can become a whole step."""
     return any(
         _quantizes(node) and node.inputs[0] not in graph.inputs for part in all_graphs(graph) for node in part.nodes
     )

@@ -121,6 +121,7 @@ def _import(
     name = "model" if path is None else path.stem
 
     def run(guesses: Guesses) -> Graph:
+        guesses.whole_lengths = model.producer_name == "pytorch"
         importer = _Importer(loaded, where, name, shapes, constants, guesses)
         return importer.run(progress or (lambda done, total, text: None))
 

@@ -277,6 +277,8 @@ class Guesses:
     """An If whose branches differ in rank takes all that follows into its branches; none is taken for granted."""
     differs: bool = False
     """Whether such an If has been met."""
+    whole_lengths: bool = False
+    """Resize with align_corners goes by the whole length of its result, not by size times scale: PyTorch means that."""
 
     @property
     def is_certain(self) -> bool:
@@ -426,15 +428,54 @@ class Builder:
                 wanted.append(0)
             else:
                 wanted.append(-1)
-        if wanted.count(-1) > 1:
+        if wanted.count(-1) <= 1:
+            return self.add("reshape", [x], {"shape": tuple(wanted)})
+        if [dim for dim in shape if dim != 1] == [dim for dim in x.shape if dim != 1]:
+            return self._with_ones(x, shape)
+        if list(shape).count(None) > 1 or any(isinstance(dim, str) and dim not in x.shape for dim in shape):
             raise Reject(f"the new shape {tuple(shape)} has more than one size known only at run time", FIX_SIZES)
-        return self.add("reshape", [x], {"shape": tuple(wanted)})
+        parts = [
+            self.sizes_of(x, x.shape.index(dim), x.shape.index(dim) + 1)
+            if isinstance(dim, str)
+            else self.const(np.array([-1 if dim is None else dim], np.int64), "size")
+            for dim in shape
+        ]
+        return self.add("reshape", [x, self.add("concat", parts, {"axis": 0})])
+
+    def _with_ones(self, x: Value, shape: Sequence[Dim | None]) -> Value:
+        """``x`` with dimensions of size 1 in other places."""
+        ones = sum(1 << axis for axis, dim in enumerate(x.shape) if dim == 1)
+        x = self.add("squeeze", [x], {"axes": ones}) if ones else x
+        ones = sum(1 << axis for axis, dim in enumerate(shape) if dim == 1)
+        return self.add("unsqueeze", [x], {"axes": ones}) if ones else x
+
+    def flattened(self, x: Value, axis: int) -> Value:
+        """[product of the sizes in front of an axis, product of the others]."""
+        rows, columns = merged(x.shape[:axis]), merged(x.shape[axis:])
+        if rows is not None or isinstance(columns, int):
+            return self.reshape(x, (rows, columns))
+        count = self.add("reduce_prod", [self.sizes_of(x, 0, axis)], {"axes": 1, "keep_dims": 1})
+        rest = self.const(np.array([-1], np.int64), "rest")
+        return self.add("reshape", [x, self.add("concat", [count, rest], {"axis": 0})])
+
+    def sizes_of(self, x: Value, start: int, end: int) -> Value:
+        """s64[end - start]: sizes of ``x``, read at run time."""
+        return self.add("shape", [x], {"start": start, "end": end, "to": DType.s64.value})
 
     def to_nhwc(self, x: Value) -> Value:
         return self.transpose(x, (0, 2, 3, 1))
 
     def to_nchw(self, x: Value) -> Value:
         return self.transpose(x, (0, 3, 1, 2))
+
+
+def merged(dims: Sequence[Dim]) -> Dim | None:
+    """The product of sizes: a number, a single symbol, or None."""
+    number = int(np.prod([dim for dim in dims if isinstance(dim, int)], dtype=np.int64))
+    symbols = [dim for dim in dims if isinstance(dim, str)]
+    if not symbols:
+        return number
+    return symbols[0] if len(symbols) == 1 and number == 1 else None
 
 
 Row = Callable[[Builder, OnnxNode], "Value | Sequence[Value]"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ...dtypes import DType
 from ...ir import Dim, Value
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
@@ -100,14 +102,17 @@ def _diagonal(g: Builder, value: Value, labels: Labels) -> _Operand:
     while (twice := next((label for label in labels if labels.count(label) > 1), None)) is not None:
         first = labels.index(twice)
         second = labels.index(twice, first + 1)
-        size = value.shape[first]
-        if isinstance(size, str) or value.shape[second] != size:
-            raise Reject(f"the sizes of the repeated label '{twice}' must be known and equal", FIX_SIZES)
         rest = [axis for axis in range(len(labels)) if axis not in (first, second)]
         moved = g.transpose(value, (*rest, first, second))
+        size = moved.shape[-1]
+        if isinstance(size, int) and isinstance(moved.shape[-2], int) and moved.shape[-2] != size:
+            raise Reject(f"the repeated label '{twice}' has sizes {moved.shape[-2]} and {size}")
+        if not moved.type.is_static:
+            value = _open_diagonal(g, moved)
+            labels = (*(labels[axis] for axis in rest), twice)
+            continue
+        assert isinstance(size, int)
         flat = g.reshape(moved, (*moved.shape[:-2], size * size))
-        if any(isinstance(dim, str) for dim in flat.shape):
-            raise Reject("the diagonal of a tensor of unknown size is not supported", FIX_SIZES)
         ends = {
             "start": (0,) * (len(rest) + 1),
             "size": (*flat.shape[:-1], size),
@@ -127,6 +132,17 @@ def _summed(g: Builder, operand: _Operand, labels: Sequence[str]) -> _Operand:
     return _Operand(value, tuple(label for label in operand.labels if label not in labels))
 
 
+def _open_diagonal(g: Builder, value: Value) -> Value:
+    """The diagonal of the last two dimensions, whose sizes are open and equal: all else counts as 0 in a sum."""
+    zero, one = (g.const(np.asarray(number, np.int64)) for number in (0, 1))
+    last = len(value.shape) - 1
+    size = g.add("squeeze", [g.sizes_of(value, last, last + 1)], {"axes": 1})
+    places = g.add("range", [zero, size, one])
+    on_it = g.add("equal", [g.add("unsqueeze", [places], {"axes": axes}) for axes in (1, 2)])
+    kept = g.add("where", [on_it, value, g.const(np.zeros((), value.dtype.numpy), "off")])
+    return g.add("reduce_sum", [kept], {"axes": 1 << last - 1, "keep_dims": 0})
+
+
 def _contracted(g: Builder, a: _Operand, b: _Operand, needed: set[str]) -> _Operand:
     """The product of two operands, summed over the labels that both have and nothing else needs."""
     shared = [label for label in a.labels if label in b.labels]
@@ -136,7 +152,7 @@ def _contracted(g: Builder, a: _Operand, b: _Operand, needed: set[str]) -> _Oper
     columns = [label for label in b.labels if label not in shared]
     if not inner:
         return _product(g, a, b)
-    if any(a.size(label) != b.size(label) for label in inner):
+    if any(a.size(label) != b.size(label) and 1 in (a.size(label), b.size(label)) for label in inner):
         a, b = (_stretched(g, operand, inner, other) for operand, other in ((a, b), (b, a)))
     outer = [*(a.size(label) for label in (*batch, *rows)), *(b.size(label) for label in columns)]
     if sum(isinstance(size, str) for size in outer) > 1:
@@ -192,10 +208,7 @@ def _larger(a: Dim, b: Dim) -> Dim:
 
 def _stretched(g: Builder, operand: _Operand, labels: Sequence[str], other: _Operand) -> _Operand:
     """Size 1 of a label that is summed repeated as the other operand has it."""
-    shape = tuple(
-        other.size(label) if label in labels and operand.size(label) == 1 else operand.size(label)
-        for label in operand.labels
-    )
+    shape = tuple(other.size(label) if label in labels and operand.size(label) == 1 else 1 for label in operand.labels)
     if any(isinstance(dim, str) for dim in shape):
         raise Reject("a summed dimension is broadcast and its size not known", FIX_SIZES)
     return _Operand(g.add("expand", [operand.value], {"shape": shape}), operand.labels)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, OnnxNode, Reject, Row
 
 
 def _unary(op: str) -> Row:
@@ -198,17 +198,18 @@ def hardmax(g: Builder, node: OnnxNode) -> Value:
     axis = axis_of(node, "axis", -1 if node.opset >= 13 else 1, len(x.shape))
     shape = x.shape
     if node.opset < 13 and axis != len(shape) - 1:
-        rows, depth = x.shape[:axis], [dim for dim in x.shape[axis:] if isinstance(dim, int)]
-        x = g.reshape(x, (_product(rows), int(np.prod(depth)) if len(depth) == len(shape) - axis else None))
-        axis = 1
-    size = x.shape[axis]
-    if isinstance(size, str):
-        raise Reject("the size of the axis must be known", FIX_SIZES)
+        x, axis = g.flattened(x, axis), 1
+    rank = len(x.shape)
     best = g.add("argmax", [x], {"axis": axis, "keep_dims": 1, "to": DType.s64.value})
-    numbers = g.add("range", [g.const(np.asarray(number, np.int64), "places") for number in (0, size, 1)])
-    places = g.reshape(numbers, [size if index == axis else 1 for index in range(len(x.shape))])
+    if isinstance(size := x.shape[axis], int):
+        end = g.const(np.asarray(size, np.int64), "places")
+    else:
+        end = g.add("squeeze", [g.sizes_of(x, axis, axis + 1)], {"axes": 1})
+    numbers = g.add("range", [g.const(np.asarray(0, np.int64)), end, g.const(np.asarray(1, np.int64))])
+    around = sum(1 << index for index in range(rank) if index != axis)
+    places = g.add("unsqueeze", [numbers], {"axes": around}) if around else numbers
     y = g.cast(g.add("equal", [best, places]), x.dtype)
-    return g.reshape(y, shape)
+    return y if y.shape == shape else g.add("reshape", [y, g.sizes_of(node.value(0), 0, len(shape))])
 
 
 def _softmax(op: str) -> Row:

@@ -27,7 +27,7 @@ def _reduction(op: str, before: str | None = None, after: Sequence[str] = ()) ->
         x = node.value(0)
         dtype = x.dtype
         wide = WIDER_SUMS.get(dtype, dtype)
-        x = g.cast(x, DType.f32 if dtype.is_integer and ("sqrt" in after or op == "reduce_mean") else wide)
+        x = g.cast(x, DType.f32 if dtype.is_integer and (after or op == "reduce_mean") else wide)
         if before is not None and not (before == "abs" and x.dtype is DType.u64):
             x = g.add(before, [x])
         y = _over_axes(g, node, op, x)
@@ -59,14 +59,15 @@ def reduced(g: Builder, op: str, x: Value, axes: Sequence[int], keep_dims: bool 
 
 def log_sum_exp(g: Builder, node: OnnxNode) -> Value:
     """ReduceLogSumExp, with the largest element taken out first, if it is finite, so that nothing overflows."""
-    x = node.value(0)
+    dtype = node.value(0).dtype
+    x = g.cast(node.value(0), DType.f32 if dtype.is_integer else dtype)
     top = _over_axes(g, node, "reduce_max", x, keep=True)
     infinite = g.add("is_inf", [top], {"alpha": 1.0, "beta": 1.0})
     top = g.add("where", [infinite, g.const(np.float32(0.0)), top])
     total = _over_axes(g, node, "reduce_sum", g.add("exp", [g.add("sub", [x, top])]), keep=True)
     y = g.add("add", [g.add("log", [total]), top])
     # What is left of the axes has the size 1, so that any reduction takes it out.
-    return y if node.integer("keepdims", 1) else _over_axes(g, node, "reduce_max", y, keep=False)
+    return g.cast(y if node.integer("keepdims", 1) else _over_axes(g, node, "reduce_max", y, keep=False), dtype)
 
 
 def _position(op: str) -> Row:

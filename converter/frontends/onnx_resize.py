@@ -72,7 +72,10 @@ def resize(g: Builder, node: OnnxNode) -> Value:
         roi = _present(node, 1) if attrs["transform"] == TRANSFORMS["tf_crop_and_resize"] else None
         if scales is None and sizes is None:
             raise Reject("has neither scales nor sizes")
-    fixed = None if roi is not None else _fixed(node, x, axes, scales)
+    if attrs["transform"] == TRANSFORMS["align_corners"] and scales is not None and g.guesses.whole_lengths:
+        sizes = _whole_lengths(g, x, axes, scales)
+        scales = None
+    fixed = None if roi is not None else _fixed(node, x, axes, scales, sizes)
     if fixed is None:
         return _resized(g, x, [roi, scales, sizes], {**attrs, "axes": tuple(axes)})
     if not attrs.get("antialias") or attrs.get("aspect"):
@@ -96,7 +99,19 @@ def _present(node: OnnxNode, index: int) -> Value | None:
     return None if value.shape == (0,) else value
 
 
-def _fixed(node: OnnxNode, x: Value, axes: Sequence[int], scales: Value | None) -> dict[str, Any] | None:
+def _whole_lengths(g: Builder, x: Value, axes: Sequence[int], scales: Value) -> Value:
+    """s64[axes]: the sizes of the result, from the scales."""
+    if x.type.is_static and scales.data is not None:
+        known = np.array([x.type.static_shape[axis] for axis in axes], np.float32)
+        return g.const(np.floor(known * scales.data.reshape(-1)).astype(np.int64), "lengths")
+    parts = [g.cast(g.sizes_of(x, axis, axis + 1), DType.f32) for axis in axes]
+    lengths = g.add("mul", [g.add("concat", parts, {"axis": 0}) if len(parts) > 1 else parts[0], scales])
+    return g.cast(g.add("floor", [lengths]), DType.s64)
+
+
+def _fixed(
+    node: OnnxNode, x: Value, axes: Sequence[int], scales: Value | None, sizes: Value | None
+) -> dict[str, Any] | None:
     """Scale and size of each dimension where these are known, else None."""
     rank = len(x.shape)
     by_scale, by_size = [1.0] * rank, [-1] * rank
@@ -104,7 +119,9 @@ def _fixed(node: OnnxNode, x: Value, axes: Sequence[int], scales: Value | None) 
         if scales.data is None:
             return None
         entries: Sequence[Any] = scales.data.reshape(-1).tolist()
-    elif isinstance(node.entries[3], Sizes) or node.value(3).data is not None:
+    elif sizes is not None and sizes.data is not None:
+        entries = sizes.data.reshape(-1).tolist()
+    elif node.has(3) and isinstance(node.entries[3], Sizes):
         entries = node.sizes(3, "input 'sizes'")
     else:
         return None

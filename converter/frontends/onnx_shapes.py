@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Dim, Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row, Sizes
+from .onnx_graph import Builder, OnnxNode, Reject, Row, Sizes
 from .onnx_math import WIDER, axis_of, checked_axis
 
 
@@ -63,17 +63,7 @@ def flatten(g: Builder, node: OnnxNode) -> Value:
     if not -rank <= axis <= rank:
         raise Reject(f"attribute 'axis' is {axis}, outside of the {rank} dimensions")
     axis = axis + rank if axis < 0 else axis
-    rows, columns = merged(x.shape[:axis]), merged(x.shape[axis:])
-    return g.reshape(x, (rows, columns))
-
-
-def merged(dims: Sequence[Dim]) -> Dim | None:
-    """The product of sizes: a number, a single symbol, or None."""
-    number = int(np.prod([dim for dim in dims if isinstance(dim, int)], dtype=np.int64))
-    symbols = [dim for dim in dims if isinstance(dim, str)]
-    if not symbols:
-        return number
-    return symbols[0] if len(symbols) == 1 and number == 1 else None
+    return g.flattened(x, axis)
 
 
 def squeeze(g: Builder, node: OnnxNode) -> Value:
@@ -286,8 +276,9 @@ def _padded(g: Builder, x: Value, amounts: list[int], axes: list[int], mode: str
         if low < 0 or high < 0:
             size = x.shape[axis]
             if isinstance(size, str):
-                raise Reject(f"dimension {axis} is cropped and its size '{size}' is not known", FIX_SIZES)
-            cuts[axis] = (max(-low, 0), size + min(low, 0) + min(high, 0), 1)
+                x = _cropped(g, x, axis, max(-low, 0), min(high, 0))
+            else:
+                cuts[axis] = (max(-low, 0), size + min(low, 0) + min(high, 0), 1)
     x = cut(g, x, cuts)
     before, after = [max(item, 0) for item in before], [max(item, 0) for item in after]
     if not any(before) and not any(after):
@@ -296,6 +287,12 @@ def _padded(g: Builder, x: Value, amounts: list[int], axes: list[int], mode: str
         filler = None
     attrs = {"before": tuple(before), "after": tuple(after), "mode": PAD_MODES[mode]}
     return g.add("pad", [x] if filler is None else [x, filler], attrs)
+
+
+def _cropped(g: Builder, x: Value, axis: int, start: int, end: int) -> Value:
+    """``x`` from ``start`` to ``end``, which counts from the end, along a dimension of open size."""
+    bounds = (start, end or np.iinfo(np.int64).max, axis, 1)
+    return g.add("slice", [x, *(g.const(np.array([item], np.int64), "crop") for item in bounds)])
 
 
 def shape(g: Builder, node: OnnxNode) -> Value:

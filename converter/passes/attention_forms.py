@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir import Graph, Node, Value
+from ...ir import Dim, Graph, Node, Value
 from ...rewrite import only_user, producer_of, scalar_of
 from .edits import is_float, rebuild, reshape_to, substitute, takes_data
 
@@ -70,6 +70,14 @@ def _scalar(number: float) -> np.ndarray:
 # Three dimensions.
 
 
+def _as_shape(graph: Graph, node: Node, value: Value, shape: tuple[Dim, ...], op: str) -> Value:
+    """A value with or without a first dimension of 1: a reshape, or the op itself where open sizes want it."""
+    wanted = reshape_to(value, shape)
+    if wanted is None:
+        return rebuild(graph, node, op, [value], {"axes": 1})
+    return rebuild(graph, node, "reshape", [value], {"shape": wanted})
+
+
 def with_four_dimensions(graph: Graph, last: Node) -> Node | None:
     """The same attention in four dimensions, where a matmul ends one of three; its new last node."""
     chain = _chain(graph, last)
@@ -83,16 +91,12 @@ def with_four_dimensions(graph: Graph, last: Node) -> Node | None:
                 inputs.append(value)
                 continue
             if id(value) not in made:
-                wanted = reshape_to(value, (1, *value.shape))
-                assert wanted is not None
-                made[id(value)] = rebuild(graph, last, "reshape", [value], {"shape": wanted})
+                made[id(value)] = _as_shape(graph, last, value, (1, *value.shape), "unsqueeze")
             inputs.append(made[id(value)])
         attrs = {**node.attrs, "axis": 3} if node.op == "softmax" else node.attrs
         made[id(node.output)] = rebuild(graph, last, node.op, inputs, attrs)
     result = made[id(last.output)]
-    wanted = reshape_to(result, last.output.shape)
-    assert wanted is not None
-    substitute(graph, last.output, rebuild(graph, last, "reshape", [result], {"shape": wanted}))
+    substitute(graph, last.output, _as_shape(graph, last, result, result.shape[1:], "squeeze"))
     graph.remove_dead()
     return result.producer
 

@@ -105,6 +105,8 @@ def _is_half_turn(graph: Graph, value: Value, x: Value) -> bool:
     if negated is None or only_user(graph, negated.output) is not node:
         return False
     upper, lower = _slice_of(negated.input(0), 1), _slice_of(node.input(1), 1)
+    if len(x.shape) != 4:
+        return False
     half = x.shape[3] // 2 if isinstance(x.shape[3], int) and x.shape[3] % 2 == 0 else None
     return half is not None and upper == (x, half, half) and lower == (x, 0, half)
 

@@ -160,8 +160,8 @@ def _transposed_back(graph: Graph, node: Node, index: int, perm: Perm, is_data: 
         _carry_quant(value.quant, constant, back)
         return constant
     if len(shape) != len(value.shape):
-        wanted = [1] * (len(shape) - len(value.shape)) + [dim if isinstance(dim, int) else -1 for dim in value.shape]
-        value = rebuild(graph, node, "reshape", [value], {"shape": tuple(wanted)}, quant_from=value)
+        ones = (1 << len(shape) - len(value.shape)) - 1
+        value = rebuild(graph, node, "unsqueeze", [value], {"axes": ones}, quant_from=value)
     made = rebuild(graph, node, "transpose", [value], {"perm": back})
     _carry_quant(value.quant, made, back)
     return made

@@ -60,7 +60,8 @@ def command(
     """Run a model in the runtime, as generated C on this machine and on the target; compare all with each other.
 
     Exit code 1 when an output is not equal to the NumPy reference (integers) or not within 1e-4 of its largest element
-    (floats; 5e-2 if the model quantizes floats that it has computed, where a difference can become a whole step), or when the portable C kernels do not give the same bytes in the runtime, here and on the target.
+    (floats; 5e-2 if the model quantizes floats that it has computed, where a difference can become a whole step), or
+    when the portable C kernels do not give the same bytes in the runtime, here and on the target.
     """
     from microlith import modelfile, targets
     from microlith.binding import is_data_dependent

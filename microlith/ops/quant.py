@@ -32,6 +32,13 @@ def _target(node: Node, *allowed: DType) -> DType:
 # quantize, dequantize, requantize
 
 
+def _may_be(shape: Sequence[Dim], wanted: Sequence[Dim]) -> bool:
+    """Whether no known size contradicts another one."""
+    return len(shape) == len(wanted) and all(
+        isinstance(a, str) or isinstance(b, str) or a == b for a, b in zip(shape, wanted, strict=True)
+    )
+
+
 def _check_scales(node: Node) -> None:
     """Scales and zero points lie along x as axis and block say."""
     shape, axis, block = node.input(0).shape, node.attrs["axis"], node.attrs["block"]
@@ -45,9 +52,9 @@ def _check_scales(node: Node) -> None:
         if axis < 0:
             fits = value.shape in ((), (1,))
         elif block == 0:
-            fits = value.shape == (shape[axis],)
+            fits = _may_be(value.shape, (shape[axis],))
         else:
-            fits = value.shape == tuple(_blocks(dim, block) if i == axis else dim for i, dim in enumerate(shape))
+            fits = _may_be(value.shape, [_blocks(dim, block) if i == axis else dim for i, dim in enumerate(shape)])
         require(node, fits, f"'{value.name}' is {value.type}, which does not fit axis {axis} and block {block}")
 
 
