@@ -26,7 +26,7 @@ help:
 	@echo "make test-full  all tests (installs torch)"
 	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names,"
 	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names)"
-	@echo "make bench-cpu  times beside ONNX Runtime and LiteRT (MODELS=names or files)"
+	@echo "make bench-cpu  times beside other engines from PyPI, which it installs (MODELS=names of networks)"
 	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
 	@echo "make train      train the model of the demo again (installs torch)"
 	@echo "make lint       style and types"
@@ -46,8 +46,12 @@ bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
 	$(VENV)/bin/python benchmarks/mcu/bench.py $(if $(MODELS),--models-dir $(MODELS)) --kernels $(KERNELS) \
 	    $(if $(and $(MODELS),$(filter own,$(KERNELS))),--page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
 
-bench-cpu: $(VENV)/.system-test $(VENV)/.installed-test
-	$(VENV)/bin/python benchmarks/cpu/compare.py $(MODELS) --int8
+bench-cpu: $(VENV)/.system-test $(VENV)/.installed-bench
+	$(VENV)/bin/python benchmarks/cpu/net_files.py build/bench-nets $(MODELS)
+	for kind in f32 s8; do for threads in 1 2; do \
+	    $(VENV)/bin/python benchmarks/cpu/compare.py build/bench-nets $(MODELS) --kind $$kind --threads $$threads \
+	        --out build/bench-nets/results.jsonl || exit; done; done
+	$(VENV)/bin/python benchmarks/cpu/compare.py --table build/bench-nets/results.jsonl
 
 models-table: $(VENV)/.system-test $(VENV)/.installed-test
 	$(VENV)/bin/python benchmarks/models/model_table.py $(if $(MODELS),--models $(MODELS))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..dtypes import DType
 from ..errors import InputError
 from ..ir import Graph, Node
 from ..nnacl_kernels import catalogue
@@ -52,9 +53,9 @@ def crop(
     """Writes a folder with the C sources of the runtime, cut down to what ``graphs`` need, and its CMake files.
 
     ``runtime`` is the folder of the runtime's own sources. For each op and element type of the models every kernel of
-    the instruction sets ``isa`` (default: all that there are) stays, because sizes may change at run time; portable C
-    always does. The folder is written at once or not at all. Raises InputError for an unknown instruction set and
-    OutputError when the folder cannot be written.
+    the instruction sets ``isa`` (default: all that there are) stays, because sizes may change at run time (those by
+    Winograd only where a convolution has 3 x 3 taps); portable C always does. The folder is written at once or not at
+    all. Raises InputError for an unknown instruction set and OutputError when the folder cannot be written.
     """
     wanted = {*(isa if isa is not None else _all_isas()), "c"}
     unknown = sorted(wanted - {*_all_isas(), "c"})
@@ -67,6 +68,8 @@ def crop(
     extensions = sorted({op.partition(".")[0] for op, _ in pairs - own})
     ops = sorted({op for op, _ in own})
     rows = [row for row in _rows() if row.isa in wanted and any(row.serves(op, dtype) for op, dtype in own)]
+    if not any(_suits_winograd(node) for graph in graphs for node in _nodes(graph)):
+        rows = [row for row in rows if "_winograd_" not in row.symbol]
 
     headers = {catalogue.ops()[op].header for op in ops}
     kernel_sources = {kernel.file for kernel in catalogue.kernels()}
@@ -121,6 +124,15 @@ def _rows() -> Iterator[_Row]:
 
 def _all_isas() -> list[str]:
     return sorted({kernel.isa for kernel in catalogue.kernels()})
+
+
+def _suits_winograd(node: Node) -> bool:
+    """Whether the weights and attributes of a node are such that a kernel by Winograd might serve."""
+    given = [value for value in node.inputs[:2] if value is not None]
+    if node.op != "conv2d" or given[0].dtype != DType.f32:
+        return False
+    attributes = [node.attrs.get(name, 1) for name in ("stride_h", "stride_w", "dilation_h", "dilation_w", "groups")]
+    return given[1].type.shape[1:3] == (3, 3) and attributes == [1] * 5
 
 
 def _nodes(graph: Graph) -> Iterator[Node]:

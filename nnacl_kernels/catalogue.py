@@ -381,13 +381,17 @@ def find_kernel(
 
 
 def candidates(op: str, dtype: int, isa_names: Sequence[str], *, runnable: bool = False) -> list[Kernel]:
-    """The kernels for an op and an element type among some instruction sets, best first."""
+    """The kernels for an op and an element type among some instruction sets, best first.
+
+    Without those by Winograd, whose weights take several times the memory: they are for the runtime.
+    """
     return [
         kernel
         for kernel in kernels()
         if kernel.op == op
         and kernel.dtype in (dtype, ANY_DTYPE)
         and kernel.isa in isa_names
+        and not c_library()[1].nnacl_kernel_is_winograd(kernel.pointer)
         and (kernel.runnable or not runnable)
     ]
 

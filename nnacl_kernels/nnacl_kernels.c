@@ -14,6 +14,7 @@
 #include "pool/pool.h"
 #include "quant/quant.h"
 #include "reduce/reduce.h"
+#include "rnn/rnn.h"
 #include "softmax/softmax.h"
 #include "volume/volume.h"
 
@@ -65,12 +66,21 @@ const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void 
     return nnacl_kernel_choose(kernels, KERNEL_COUNT, op, dtype, params, isa_mask, runnable);
 }
 
+bool nnacl_kernel_is_winograd(const nnacl_kernel *kernel) {
+    return strstr(kernel->symbol, "_winograd_") != NULL;
+}
+
+uint32_t nnacl_kernel_mask_without(const nnacl_kernel *kernel, uint32_t isa_mask) {
+    return nnacl_kernel_is_winograd(kernel) ? isa_mask | NNACL_MASK_DIRECT : isa_mask & ~kernel->isa;
+}
+
 const nnacl_kernel *nnacl_kernel_choose(const nnacl_kernel *rows, int32_t n_rows, const char *op, int32_t dtype,
                                         const void *params, uint32_t isa_mask, int32_t runnable) {
     for (int32_t i = 0; op && i < n_rows; i++) {
         const nnacl_kernel *row = &rows[i];
         if ((row->isa & isa_mask) != 0 && (row->dtype == dtype || row->dtype == NNACL_ANY) && (row->run || !runnable) &&
-            strcmp(row->op, op) == 0 && (!row->accepts || row->accepts(params))) {
+            strcmp(row->op, op) == 0 && !((isa_mask & NNACL_MASK_DIRECT) && nnacl_kernel_is_winograd(row)) &&
+            (!row->accepts || row->accepts(params))) {
             return row;
         }
     }

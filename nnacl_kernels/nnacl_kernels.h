@@ -115,6 +115,12 @@ const nnacl_op *nnacl_op_find(const char *name);
 /* Kernel rows by position, best first within an op and dtype; NULL past the last. */
 const nnacl_kernel *nnacl_kernel_at(int32_t index);
 
+/* In a mask of instruction sets: no kernel that multiplies less and rounds more, which Winograd's convolutions do. */
+#define NNACL_MASK_DIRECT 0x80000000u
+bool nnacl_kernel_is_winograd(const nnacl_kernel *kernel);
+/* `isa_mask` for the next choice, when this kernel cannot serve. */
+uint32_t nnacl_kernel_mask_without(const nnacl_kernel *kernel, uint32_t isa_mask);
+
 /* The best row for an op, dtype and params whose instruction set is in `isa_mask`, or NULL. With `runnable` only rows
  * that this build can run are looked at. */
 const nnacl_kernel *nnacl_kernel_find(const char *op, int32_t dtype, const void *params, uint32_t isa_mask,

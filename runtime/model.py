@@ -32,28 +32,35 @@ def load(
     threads: int = 1,
     isa: str | Sequence[str] | None = None,
     packed_limit: int = 0,
+    winograd: bool = True,
 ) -> Model:
     """Opens a .lith file, or the bytes of one.
 
     ``isa`` limits the instruction sets that kernels may use (``"c"``, ``"c,avx2"``); integer results do not depend on
     it, and no result on ``threads``. The weights of a file of more than ``packed_limit`` bytes (0: 1 GiB) stay where
     they are, in the mapped file; those of smaller ones are copied where a kernel is faster with another layout.
+    Without ``winograd`` no float32 convolution uses Winograd's algorithm, which is faster, rounds a little more (still
+    within the tolerance of the op), and keeps up to four times the bytes of its weights.
     Raises ModelFormatError for a file that cannot be read or is damaged, and InputError for an unknown instruction set
     or an impossible number of threads.
     """
-    return Model(_File(model, isa, packed_limit), threads)
+    return Model(_File(model, isa, packed_limit, winograd), threads)
 
 
 class _File:
     """A ``lith_model``, shared by the models that were cloned from one."""
 
     def __init__(
-        self, source: str | os.PathLike[str] | bytes, isa: str | Sequence[str] | None, packed_limit: int
+        self,
+        source: str | os.PathLike[str] | bytes,
+        isa: str | Sequence[str] | None,
+        packed_limit: int,
+        winograd: bool,
     ) -> None:
         lib = library()
         message = ffi.new("lith_message *")
         options = ffi.new("lith_model_options *", {"struct_size": ffi.sizeof("lith_model_options")})
-        options.packed_limit = packed_limit
+        options.packed_limit, options.no_winograd = packed_limit, int(not winograd)
         if isa is not None:
             mask = ffi.new("uint32_t *")
             words = [isa] if isinstance(isa, str) else isa

@@ -32,6 +32,9 @@ def command(
     shapes: RunShapeOption = None,
     threads: Annotated[int, typer.Option(min=1, max=256, help="Threads.")] = 1,
     isa: Annotated[str | None, typer.Option(help="Use only these instruction sets, as in c or c,avx2.")] = None,
+    winograd: Annotated[
+        bool, typer.Option("--winograd/--no-winograd", help="Let float32 convolutions use Winograd's algorithm.")
+    ] = True,
     repeat: Annotated[int, typer.Option(min=1, help="Measured runs.")] = 50,
     warmup: Annotated[int, typer.Option(min=0, help="Runs before measuring.")] = 5,
     profile: Annotated[bool, typer.Option("--profile", help="Show the time of each layer.")] = False,
@@ -41,7 +44,7 @@ def command(
     """Measure how long a .lith model takes in the C runtime on this machine, on seeded noise."""
     from microlith import load
 
-    with load(existing(model), threads=threads, isa=isa) as session:
+    with load(existing(model), threads=threads, isa=isa, winograd=winograd) as session:
         inputs = noise_for(((spec.name, spec.shape, spec.dtype) for spec in session.inputs), shapes, 0)
         times: list[int] = []
         with progress_bar(f"bench {model.name}") as advance:

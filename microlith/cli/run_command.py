@@ -39,6 +39,9 @@ def command(
     shapes: RunShapeOption = None,
     threads: Annotated[int, typer.Option(min=1, max=256, help="Threads.")] = 1,
     isa: Annotated[str | None, typer.Option(help="Use only these instruction sets, as in c or c,avx2.")] = None,
+    winograd: Annotated[
+        bool, typer.Option("--winograd/--no-winograd", help="Let float32 convolutions use Winograd's algorithm.")
+    ] = True,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +54,7 @@ def command(
         raise InputError("give either --inputs FILE or --random SEED")
     if inputs is not None and shapes:
         raise InputError("--input chooses sizes for --random; the arrays of --inputs have theirs")
-    with load(existing(model), threads=threads, isa=isa) as session:
+    with load(existing(model), threads=threads, isa=isa, winograd=winograd) as session:
         if inputs is not None:
             arrays = load_inputs(inputs)
             if list(arrays) == [""] and len(session.inputs) == 1:

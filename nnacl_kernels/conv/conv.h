@@ -51,6 +51,9 @@ typedef struct nnacl_conv2d_params {
 bool nnacl_conv2d_accepts_panels(const void *params);
 /* The same, and that zero point is 0. */
 bool nnacl_conv2d_accepts_centred(const void *params);
+/* For the kernels of f32 by Winograd: they take less time than a direct convolution. */
+bool nnacl_conv2d_accepts_winograd_avx512(const void *params);
+bool nnacl_conv2d_accepts_winograd_avx2(const void *params);
 /* For the kernel of conv2d for the DSP extension: one group, several output channels, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
 /* The same for s16, and no zero point of x. */

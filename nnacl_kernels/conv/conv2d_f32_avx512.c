@@ -32,9 +32,9 @@ static void multiply(const nnacl_tile *group, nnacl_conv_rows rows, const float 
                 t.a = list + (ptrdiff_t)(begin - origin) * rows.taps + tap;
                 t.y = group->y + begin * t.y_step + first;
                 if (positions == 1 && rows.taps == 1) {
-                    nnacl_tile_run_vector(&t);
+                    nnacl_tile_run_vector_f32_avx512(&t);
                 } else {
-                    nnacl_tile_run(&t, count);
+                    nnacl_tile_run_f32_avx512(&t, count);
                 }
             }
         }

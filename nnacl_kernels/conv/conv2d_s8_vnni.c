@@ -28,7 +28,7 @@ static void multiply(const nnacl_conv2d_params *p, const nnacl_tile *group, cons
             const int32_t begin = nnacl_conv_tile_begin(positions, tiles, tile);
             t.a = group->a + (ptrdiff_t)(begin - origin) * t.taps;
             t.y = group->y + begin * t.y_step + first;
-            nnacl_tile_run(&t, nnacl_conv_tile_begin(positions, tiles, tile + 1) - begin);
+            nnacl_tile_run_s8_vnni(&t, nnacl_conv_tile_begin(positions, tiles, tile + 1) - begin);
         }
         panel += take;
     }

@@ -10,6 +10,7 @@
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
+#include "conv/winograd.h"
 #include "nnacl_kernels.h"
 
 /* The shapes, once out_c, kernel_h and kernel_w are known. */
@@ -152,8 +153,17 @@ static bool lists_rows(const nnacl_kernel *kernel) {
     return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_VNNI;
 }
 
+/* Rows of a tile and floats in a vector of the kernels by Winograd. */
+static nnacl_winograd winograd_for(const nnacl_conv2d_params *p, uint32_t isa) {
+    return isa == NNACL_ISA_AVX512 ? nnacl_winograd_of(p, 8, 16) : nnacl_winograd_of(p, AVX2_POSITIONS, 8);
+}
+
 static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (nnacl_kernel_is_winograd(kernel)) {
+        const nnacl_winograd winograd = winograd_for(p, kernel->isa);
+        return nnacl_winograd_parts(&winograd);
+    }
     if (kernel->isa == NNACL_ISA_AVX2 && kernel->dtype == NNACL_F32) {
         const int32_t count = nnacl_conv_tiles(p, AVX2_POSITIONS);
         return count > 0 ? count : 1;
@@ -180,6 +190,10 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     if (reads_columns(kernel)) {
         return 0;
     }
+    if (nnacl_kernel_is_winograd(kernel)) {
+        const nnacl_winograd winograd = winograd_for(p, kernel->isa);
+        return nnacl_winograd_workspace(&winograd);
+    }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return nnacl_conv2d_s16_dsp_workspace(p);
     }
@@ -203,6 +217,10 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
     const nnacl_conv2d_params *p = params;
     if (reads_columns(kernel)) {
         return index == 1 ? nnacl_columns_f32_size(p->out_c, (int32_t)window_size(p), NNACL_PANEL_VFP) : 0;
+    }
+    if (nnacl_kernel_is_winograd(kernel)) {
+        const nnacl_winograd winograd = winograd_for(p, kernel->isa);
+        return index == 1 ? nnacl_winograd_packed_size(p, &winograd) : 0;
     }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return nnacl_conv2d_s16_dsp_packed_size(p, index);
@@ -230,6 +248,11 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
     if (reads_columns(kernel)) {
         nnacl_pack_columns_f32(in[index], columns, depth, NNACL_PANEL_VFP, packed);
+        return;
+    }
+    if (nnacl_kernel_is_winograd(kernel)) {
+        const nnacl_winograd winograd = winograd_for(p, kernel->isa);
+        nnacl_winograd_pack(p, &winograd, in[index], packed);
         return;
     }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
@@ -262,6 +285,14 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
 bool nnacl_conv2d_accepts_panels(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->has_w_zeros == 0 && (p->groups == 1 || p->out_c / p->groups >= 8);
+}
+
+bool nnacl_conv2d_accepts_winograd_avx512(const void *params) {
+    return winograd_for(params, NNACL_ISA_AVX512).unit > 0;
+}
+
+bool nnacl_conv2d_accepts_winograd_avx2(const void *params) {
+    return winograd_for(params, NNACL_ISA_AVX2).unit > 0;
 }
 
 bool nnacl_conv2d_accepts_centred(const void *params) {

@@ -36,9 +36,9 @@ void nnacl_dense_f32_avx512(const nnacl_ctx *ctx, const void *params, const void
             }
             tile.y = y + (ptrdiff_t)row * p->units + first;
             if (p->rows == 1) {
-                nnacl_tile_run_vector(&tile);
+                nnacl_tile_run_vector_f32_avx512(&tile);
             } else {
-                nnacl_tile_run(&tile, count);
+                nnacl_tile_run_f32_avx512(&tile, count);
             }
         }
         panel += take;

@@ -37,7 +37,7 @@ void nnacl_dense_s8_vnni(const nnacl_ctx *ctx, const void *params, const void *c
                 a[r] = x + (ptrdiff_t)(row + r) * p->depth;
             }
             tile.y = y + (ptrdiff_t)row * p->units + first;
-            nnacl_tile_run(&tile, count);
+            nnacl_tile_run_s8_vnni(&tile, count);
         }
         panel += take;
     }

@@ -64,9 +64,9 @@ static void multiply(const nnacl_matmul_params *p, const float *a, const float *
             }
             tile.y = y + (ptrdiff_t)row * p->n + first;
             if (p->m == 1) {
-                nnacl_tile_run_vector(&tile);
+                nnacl_tile_run_vector_f32_avx512(&tile);
             } else {
-                nnacl_tile_run(&tile, count);
+                nnacl_tile_run_f32_avx512(&tile, count);
             }
         }
         panel += take;

@@ -96,6 +96,9 @@ typedef struct nnacl_svdf_params {
     int32_t has_bias;
 } nnacl_svdf_params;
 
+/* For kernels of lstm that know sigmoid and tanh only, and neither peepholes nor gates that depend on each other. */
+bool nnacl_lstm_accepts_usual(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/panels.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
 #include "rnn/rnn.h"
+#include "rnn/rnn_pack.h"
 
 #define LEAST_MACS_PER_PART 16384
 
@@ -107,8 +109,44 @@ static size_t workspace(const void *params, int32_t vectors) {
     return (size_t)vectors * sizeof(float) * (size_t)((const nnacl_rnn_params *)params)->hidden;
 }
 
-static size_t lstm_workspace(const void *params, const nnacl_kernel *kernel) {
+/* The kernels for vectors have their weights in panels. */
+static bool lstm_has_panels(const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_AVX2;
+}
+
+bool nnacl_lstm_accepts_usual(const void *params) {
+    const nnacl_rnn_params *p = params;
+    for (int32_t i = 0; i < 3 * p->directions; i++) {
+        if (p->activations[i] != (i % 3 == 0 ? NNACL_RNN_SIGMOID : NNACL_RNN_TANH)) {
+            return false;
+        }
+    }
+    return p->input_forget == 0 && !p->has_peepholes && !p->rounded_h;
+}
+
+static size_t lstm_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_rnn_params *p = params;
+    if (!lstm_has_panels(kernel) || (index != 1 && index != 2)) {
+        return 0;
+    }
+    return (size_t)p->directions * nnacl_panels_f32_size(4 * p->hidden, index == 1 ? p->size : p->hidden);
+}
+
+static void lstm_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                      void *packed) {
+    const nnacl_rnn_params *p = params;
     (void)kernel;
+    const int32_t depth = index == 1 ? p->size : p->hidden, rows = 4 * p->hidden;
+    for (int32_t direction = 0; direction < p->directions; direction++) {
+        nnacl_pack_panels_f32((const float *)in[index] + (ptrdiff_t)direction * rows * depth, rows, depth,
+                              (float *)packed + direction * (nnacl_panels_f32_size(rows, depth) / sizeof(float)));
+    }
+}
+
+static size_t lstm_workspace(const void *params, const nnacl_kernel *kernel) {
+    if (lstm_has_panels(kernel)) {
+        return NNACL_LSTM_STEPS * nnacl_panels_f32_size(4 * ((const nnacl_rnn_params *)params)->hidden, 1);
+    }
     return workspace(params, ((const nnacl_rnn_params *)params)->rounded_h ? 5 : 4);
 }
 
@@ -147,22 +185,21 @@ static int32_t rnn_parts(const void *params, const nnacl_kernel *kernel) {
     return items < 1 ? 1 : parts < items ? parts : (int32_t)items;
 }
 
-#define OP(op)                                                                                                         \
-    const nnacl_op nnacl_##op##_op = {                                                                                 \
-        .name = #op,                                                                                                   \
-        .params_name = "nnacl_rnn_params",                                                                             \
-        .header = "rnn/rnn.h",                                                                                         \
-        .params_size = sizeof(nnacl_rnn_params),                                                                       \
-        .alias = NNACL_ALIAS_NONE,                                                                                     \
-        .resize = op##_resize,                                                                                         \
-        .workspace = op##_workspace,                                                                                   \
-        .parts = rnn_parts,                                                                                            \
-        .macs = op##_macs,                                                                                             \
-    };
+#define OP(op, ...)                                                                                                    \
+    const nnacl_op nnacl_##op##_op = {.name = #op,                                                                     \
+                                      .params_name = "nnacl_rnn_params",                                               \
+                                      .header = "rnn/rnn.h",                                                           \
+                                      .params_size = sizeof(nnacl_rnn_params),                                         \
+                                      .alias = NNACL_ALIAS_NONE,                                                       \
+                                      .resize = op##_resize,                                                           \
+                                      .workspace = op##_workspace,                                                     \
+                                      .parts = rnn_parts,                                                              \
+                                      .macs = op##_macs,                                                               \
+                                      __VA_ARGS__};
 
-OP(lstm)
-OP(gru)
-OP(rnn)
+OP(lstm, .packed_size = lstm_packed_size, .pack = lstm_pack)
+OP(gru, )
+OP(rnn, )
 
 static bool is_type2(const nnacl_tensor *tensor, int32_t dtype, int32_t rows, int32_t columns) {
     return nnacl_plan_is(tensor, dtype, 2) && tensor->dims[0] == rows && tensor->dims[1] == columns;

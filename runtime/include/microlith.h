@@ -112,12 +112,14 @@ typedef struct lith_model_options {
                                                 it points to outlive the model. */
     size_t packed_limit; /* A model of more bytes keeps its weights where they are: no kernel that wants a copy of large
                             ones in another layout is used, which is slower. 0: LITH_PACKED_LIMIT. */
+    int32_t no_winograd; /* 1: no convolution of f32 by Winograd, which is faster, rounds a little more, and keeps up
+                            to four times the bytes of its weights */
 } lith_model_options;
 
 #define LITH_PACKED_LIMIT ((size_t)1 << 30)
 
 #define LITH_MODEL_OPTIONS_INIT                                                                                        \
-    { sizeof(lith_model_options), NULL, 0, 0, NULL, 0 }
+    { sizeof(lith_model_options), NULL, 0, 0, NULL, 0, 0 }
 
 /* Opens a file. Where the system can, it is mapped: weights are read from it when they are needed, and not copied
  * unless a kernel wants another layout (`packed_limit`). The file must not change while the model is open. */

@@ -151,6 +151,7 @@ inline TensorInfo tensor_info(const lith_tensor_info &info) {
 struct ModelOptions {
     std::string isa;                           /* such as "c,avx2": all that kernels may use; empty: everything */
     const lith_allocator *allocator = nullptr; /* nullptr: malloc and free */
+    bool winograd = true;                      /* see lith_model_options.no_winograd */
 };
 
 /* An open .lith file. Copies share it. */
@@ -209,6 +210,7 @@ class Model {
         lith_message message{};
         lith_model_options given = LITH_MODEL_OPTIONS_INIT;
         given.allocator = options.allocator;
+        given.no_winograd = options.winograd ? 0 : 1;
         if (!options.isa.empty()) {
             detail::check(lith_isa_parse(options.isa.c_str(), &given.isa_mask, &message), message);
         }

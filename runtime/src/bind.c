@@ -164,7 +164,7 @@ static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_mess
     uint32_t mask = model->isa_mask;
     step->kernel = find_kernel(node, dtype, step->params, mask);
     while (step->kernel != NULL && !serves(binding, index, step->kernel)) {
-        mask &= ~step->kernel->isa;
+        mask = nnacl_kernel_mask_without(step->kernel, mask);
         step->kernel = find_kernel(node, dtype, step->params, mask);
     }
     if (step->kernel == NULL) {

@@ -36,7 +36,7 @@ static lith_status read_options(const lith_model_options *given, lith_model *mod
     model->n_extensions = options.extension_count;
     model->allocator = options.allocator != NULL ? *options.allocator : lith_allocator_default();
     model->isa_mask = nnacl_isa_detect() & (options.isa_mask != 0 ? options.isa_mask : UINT32_MAX);
-    model->isa_mask |= NNACL_ISA_C;
+    model->isa_mask |= NNACL_ISA_C | (options.no_winograd ? NNACL_MASK_DIRECT : 0);
     model->packed_limit = options.packed_limit != 0 ? options.packed_limit : LITH_PACKED_LIMIT;
     return LITH_OK;
 }

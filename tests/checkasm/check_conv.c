@@ -3,6 +3,15 @@
 #include "checkasm.h"
 #include "conv/conv.h"
 
+/* The window that Winograd's kernels are for. */
+static void draw_3x3(check_case *c, nnacl_conv2d_params *p) {
+    p->stride_h = p->stride_w = p->dilation_h = p->dilation_w = 1;
+    p->pad_top = check_int(c, 0, 2);
+    p->pad_left = check_int(c, 0, 2);
+    p->pad_bottom = check_int(c, 2, 3);
+    p->pad_right = check_int(c, 2, 3);
+}
+
 /* A window along one axis of `size`: kernel, stride, dilation and padding that fit it. */
 static void draw_window(check_case *c, int32_t size, int32_t kernel, int32_t *stride, int32_t *dilation,
                         int32_t *before, int32_t *after) {
@@ -30,11 +39,14 @@ static void draw(check_case *c) {
     }
     const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 2), check_dim(c, 12, 24), check_dim(c, 12, 24),
                                groups * group_in};
-    const bool pointwise = !c->bench && check_chance(c, 25);
-    const int32_t kernel_h = pointwise ? 1 : check_dim(c, 5, 3);
-    const int32_t kernel_w = pointwise ? 1 : check_dim(c, 5, 3);
+    const bool pointwise = !c->bench && check_chance(c, 25), plain = !c->bench && !pointwise && check_chance(c, 30);
+    const int32_t kernel_h = pointwise ? 1 : plain ? 3 : check_dim(c, 5, 3);
+    const int32_t kernel_w = pointwise ? 1 : plain ? 3 : check_dim(c, 5, 3);
     draw_window(c, x_dims[1], kernel_h, &p->stride_h, &p->dilation_h, &p->pad_top, &p->pad_bottom);
     draw_window(c, x_dims[2], kernel_w, &p->stride_w, &p->dilation_w, &p->pad_left, &p->pad_right);
+    if (plain) {
+        draw_3x3(c, p);
+    }
     p->groups = groups;
     check_sum_tolerance(c, kernel_h * kernel_w * group_in);
     check_clamp(c, &p->clamp_min, &p->clamp_max);

@@ -41,8 +41,9 @@ static void draw_attributes(check_case *c) {
     p->cell_clip = check_chance(c, 70) ? INFINITY : check_float(c, 0.2f, 2.0f);
     p->input_forget = check_chance(c, 70) ? 0 : check_int(c, 1, 2);
     p->linear_before_reset = check_chance(c, 50);
+    const int32_t chance = check_chance(c, 50) ? 100 : 60;
     for (int32_t i = 0; i < 6; i++) {
-        const bool usual = check_chance(c, 60);
+        const bool usual = check_chance(c, chance);
         p->activations[i] = usual ? (i % 3 == 0 ? NNACL_RNN_SIGMOID : NNACL_RNN_TANH) : check_int(c, 0, 10);
         p->alphas[i] = check_float(c, -0.5f, 0.5f);
         p->betas[i] = check_float(c, -0.5f, 0.5f);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* vector_f32_avx512.h for AVX2. */
+#ifndef NNACL_VECTOR_F32_AVX2_H
+#define NNACL_VECTOR_F32_AVX2_H
+
+#include "common/float_math_avx2.h"
+#include "common/lanes_avx2.h"
+
+#define LANES 8
+#define vector_inline static inline __attribute__((always_inline))
+
+typedef __m256 vector;
+typedef int32_t vector_lanes;
+
+vector_inline vector_lanes lanes_of(int32_t count) {
+    return count;
+}
+
+vector_inline vector load(const float *from, vector_lanes lanes) {
+    return lanes >= LANES ? _mm256_loadu_ps(from) : _mm256_maskload_ps(from, nnacl_lanes_avx2(lanes));
+}
+
+vector_inline void store(float *to, vector_lanes lanes, vector v) {
+    if (lanes >= LANES) {
+        _mm256_storeu_ps(to, v);
+    } else {
+        _mm256_maskstore_ps(to, nnacl_lanes_avx2(lanes), v);
+    }
+}
+
+vector_inline vector load_all(const float *from) {
+    return _mm256_loadu_ps(from);
+}
+
+vector_inline void store_all(float *to, vector v) {
+    _mm256_storeu_ps(to, v);
+}
+
+vector_inline vector spread(float x) {
+    return _mm256_set1_ps(x);
+}
+
+vector_inline vector add(vector a, vector b) {
+    return _mm256_add_ps(a, b);
+}
+
+vector_inline vector sub(vector a, vector b) {
+    return _mm256_sub_ps(a, b);
+}
+
+vector_inline vector mul(vector a, vector b) {
+    return _mm256_mul_ps(a, b);
+}
+
+vector_inline vector madd(vector a, vector b, vector c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+vector_inline vector larger(vector a, vector b) {
+    return _mm256_max_ps(a, b);
+}
+
+vector_inline vector clamp(vector v, vector low, vector high) {
+    return _mm256_min_ps(high, _mm256_max_ps(low, v));
+}
+
+vector_inline vector sigmoid(vector v) {
+    const __m256 one = _mm256_set1_ps(1.0f);
+    return _mm256_div_ps(one, _mm256_add_ps(one, nnacl_exp_avx2(_mm256_xor_ps(v, _mm256_set1_ps(-0.0f)))));
+}
+
+vector_inline vector hyperbolic_tangent(vector v) {
+    return nnacl_tanh_avx2(v);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One of the vectors that kernels are written for that exist for several instruction sets (vector_f32_avx2.h is the
+ * other). Such a kernel is a header; the file of an instruction set includes its vector before it. */
+#ifndef NNACL_VECTOR_F32_AVX512_H
+#define NNACL_VECTOR_F32_AVX512_H
+
+#include "common/float_math_avx512.h"
+
+#define LANES 16
+#define vector_inline static inline __attribute__((always_inline))
+
+typedef __m512 vector;
+/* Lanes that count: the others are read as 0, and not written. */
+typedef __mmask16 vector_lanes;
+
+/* Lanes 0 .. count - 1; count may be negative or above LANES. */
+vector_inline vector_lanes lanes_of(int32_t count) {
+    return (__mmask16)(count >= 16 ? 0xffff : (1u << (count > 0 ? count : 0)) - 1u);
+}
+
+vector_inline vector load(const float *from, vector_lanes lanes) {
+    return _mm512_maskz_loadu_ps(lanes, from);
+}
+
+vector_inline void store(float *to, vector_lanes lanes, vector v) {
+    _mm512_mask_storeu_ps(to, lanes, v);
+}
+
+vector_inline vector load_all(const float *from) {
+    return _mm512_loadu_ps(from);
+}
+
+vector_inline void store_all(float *to, vector v) {
+    _mm512_storeu_ps(to, v);
+}
+
+vector_inline vector spread(float x) {
+    return _mm512_set1_ps(x);
+}
+
+vector_inline vector add(vector a, vector b) {
+    return _mm512_add_ps(a, b);
+}
+
+vector_inline vector sub(vector a, vector b) {
+    return _mm512_sub_ps(a, b);
+}
+
+vector_inline vector mul(vector a, vector b) {
+    return _mm512_mul_ps(a, b);
+}
+
+/* a * b + c */
+vector_inline vector madd(vector a, vector b, vector c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+/* a > b ? a : b, so b where one is NaN. */
+vector_inline vector larger(vector a, vector b) {
+    return _mm512_max_ps(a, b);
+}
+
+/* NaN stays. */
+vector_inline vector clamp(vector v, vector low, vector high) {
+    return _mm512_min_ps(high, _mm512_max_ps(low, v));
+}
+
+vector_inline vector sigmoid(vector v) {
+    return nnacl_sigmoid_avx512(v);
+}
+
+vector_inline vector hyperbolic_tangent(vector v) {
+    return nnacl_tanh_avx512(v);
+}
+
+#endif
