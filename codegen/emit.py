@@ -21,6 +21,7 @@ from ..nnacl_kernels import catalogue
 from ..targets import Target
 from ..version import __version__
 from . import cmsis_nn, literals, projects
+from .memory_map import board_map
 from .parts import Parts
 from .view import LayerView, ModelView
 
@@ -66,6 +67,7 @@ def render(view: ModelView, kernels: Mapping[str, str], *, opt: str, project: st
         "cmsis_nn_macros": [cmsis_nn.SINGLE_ROUNDING] if view.contract == "single" else [],
         "opt": opt,
         "board": target.board,
+        "memory": board_map(target.board, view.arenas, view.constant_regions, view.title) if target.board else None,
         "cross": bool(target.tool_prefix),
         "processor": {"aarch64": "aarch64", "riscv": "riscv32", "x86": "x86_64"}.get(target.architecture, "arm"),
         "emulator": " ".join(emulator),
@@ -152,7 +154,9 @@ def _need_math(lines: Iterable[str]) -> bool:
 
 
 def _workspace(layer: LayerView) -> str:
-    return f"WORKSPACE(arena + {layer.workspace_offset}, {layer.workspace})" if layer.workspace else "NO_WORKSPACE"
+    if not layer.workspace:
+        return "NO_WORKSPACE"
+    return f"WORKSPACE({layer.workspace_arena} + {layer.workspace_offset}, {layer.workspace})"
 
 
 def manifest(files: Mapping[str, bytes]) -> bytes:

@@ -14,10 +14,11 @@ import numpy as np
 
 from .. import modelfile, targets
 from ..dtypes import DType
-from ..errors import InputError, ShapeError, UnsupportedError
+from ..errors import InputError, ShapeError, TargetError, UnsupportedError
 from ..evaluate import evaluate
 from ..ir import Graph, Value
 from ..lower import Ordering, lower
+from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, emit, projects, ramlimit
@@ -35,6 +36,7 @@ _OPTIMIZE = {
     ("size", "bare-metal"): "-Os",
 }
 _MOST_SOURCE_BYTES = 16 * 1024 * 1024
+_PLAIN_PROJECTS = ("standalone", "make", "cmake")
 _SAMPLE_SCALES = (1.0, 0.1, 4.0, 0.02)
 _MOST_SAMPLE_BYTES = 1024 * 1024
 _MOST_BOARD_SAMPLE_BYTES = 64 * 1024
@@ -71,6 +73,8 @@ class Report:
     """Whose code the stack was measured in."""
     ordering: Ordering | None = None
     """What the order of the layers is worth; None when it is that of the stripes."""
+    regions: tuple[Mapping[str, Any], ...] = ()
+    """The memories of the chip, and what lies in which."""
     input_rows: Mapping[str, Any] | None = None
     """How the input arrives by rows: its name, how many rows it has, and for each piece its first row and how many."""
 
@@ -97,6 +101,7 @@ def generate(
     kernels: Literal["own", "cmsis-nn"] = "own",
     ram_limit: int | None = None,
     input_by_rows: bool = False,
+    regions: Sequence[MemoryRegion] = (),
     stack: StackDepth | None = None,
     force: bool = False,
 ) -> Report:
@@ -124,6 +129,7 @@ def generate(
     title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
     chosen_sizes = {**graph.ranges, **(sizes or {})}
     _check_shapes(graph, chosen_sizes, title)
+    _check_regions(regions, graph, chosen_sizes, project, ram_limit is not None or input_by_rows, title)
     foreign = None
     if kernels == cmsis_nn.NAME:
         core = cmsis_nn.core_of(row)
@@ -134,7 +140,9 @@ def generate(
         graph = cmsis_nn.prepared(graph, core, fixed)
         foreign = cmsis_nn.substitute(core)
     try:
-        program = lower(graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, substitute=foreign)
+        program = lower(
+            graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, substitute=foreign, regions=regions
+        )
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     stripes, arrivals = None, None
@@ -143,6 +151,7 @@ def generate(
         program, stripes, arrivals = ramlimit.fit_by_rows(graph, row, program, ram_limit, where, substitute=foreign)
     elif ram_limit is not None:
         program, stripes = ramlimit.fit(graph, row, program, ram_limit, where, sizes=sizes, substitute=foreign)
+    weights = "source" if regions else weights
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(
         program,
@@ -152,6 +161,7 @@ def generate(
         contract=graph.contract,
         binary_weights=binary,
         arrivals=arrivals,
+        regions=regions,
     )
     if stack is not None:
         view = dataclasses.replace(view, stack_size=stack.total, stack_compiler=stack.compiler)
@@ -173,11 +183,38 @@ def generate(
         _report(view, project, [*files, REPORT], stack),
         stripes=stripes,
         ordering=program.ordering,
+        regions=view.placement,
         input_rows=None if view.rows is None else view.rows.as_dict(view.inputs[0].key),
     )
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)
     return report
+
+
+def _check_regions(
+    regions: Sequence[MemoryRegion],
+    graph: Graph,
+    sizes: Mapping[str, Size],
+    project: str,
+    stripes: bool,
+    where: str,
+) -> None:
+    """Raises TargetError for what cannot be divided among memories, InputError for regions that contradict."""
+    if not regions:
+        return
+    check_regions(regions)
+    reason = ""
+    if project not in _PLAIN_PROJECTS:
+        reason = f"a project for {project} has no linker script of ours; take --project {' or '.join(_PLAIN_PROJECTS)}"
+    elif stripes:
+        reason = "--ram-limit and --input-by-rows count one memory; leave them or the regions out"
+    elif any(isinstance(size, SizeRange) for size in sizes.values()):
+        reason = "its sizes have a range; fix them"
+    elif any(node.subgraphs for node in graph.nodes):
+        reason = "it has branches or loops; leave out the regions"
+    if reason:
+        what, _, hint = reason.partition("; ")
+        raise TargetError(f"the model cannot be divided among regions: {what}", where=where, hint=hint)
 
 
 def next_step(report: Report, folder: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,21 @@ from ..errors import TargetError, Unsupported, UnsupportedError
 from ..ir import TensorType
 from ..lower import Call, Program, ProgramTensor
 from ..nnacl_kernels import catalogue
+from ..regions import MemoryRegion
 from ..targets import Target
 from . import literals
 from .branches import FRAME, Address, ControlView, PartView, branches, loop
 from .by_rows import Arrivals, RowsView, Stage, rows_view, stages
+from .constant_views import Constants, ConstantView
+from .memory_map import (
+    ArenaView,
+    ConstantRegionView,
+    arenas_of,
+    macro_of,
+    place_constants,
+    placement_report,
+    variable_of,
+)
 from .names import UniqueNames, comment, identifier, short_comment
 from .ranged import SizeTexts, SizeView, TableView
 
@@ -52,26 +64,12 @@ class TensorView:
     arrives by rows."""
     end: int
     """Bytes from the start of the arena to its end; 0 outside of the arena."""
+    room: str
+    """``NAME_`` and this is the size of that arena."""
     quant: str
     """For people: ``"real = 0.5 * (q - 3)"``; empty without quantization."""
     scale: str
     zero_point: str
-
-
-@dataclass(frozen=True)
-class ConstantView:
-    """An array in the weights file."""
-
-    symbol: str
-    c_type: str
-    count: int
-    nbytes: int
-    title: str
-    lines: tuple[str, ...]
-    """Of an initialiser; none when the constants stand in a binary file."""
-    data: bytes
-    offset: int
-    """Bytes from the start of that binary file."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +104,9 @@ class LayerView:
     outputs: tuple[str, ...]
     workspace: int
     workspace_offset: int
+    workspace_arena: str
+    """The name of the arena that it lies in."""
+    workspace_room: str
     macs: int
     constant_bytes: int
     output_types: tuple[str, ...]
@@ -185,6 +186,10 @@ class ModelView:
     """For whose code the stack size is exact; empty: an estimate on the safe side."""
     rows: RowsView | None = None
     """How the one input arrives by rows."""
+    arenas: tuple[ArenaView, ...] = ()
+    constant_regions: tuple[ConstantRegionView, ...] = ()
+    placement: tuple[Mapping[str, Any], ...] = ()
+    """For the report: what lies in which memory."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -221,58 +226,6 @@ def flat_layers(layers: Iterable[LayerView]) -> Iterator[LayerView]:
                 yield from flat_layers(part.layers)
 
 
-@dataclass
-class _Constants:
-    """The constant arrays in order of first use, equal ones once."""
-
-    prefix: str
-    alignment: int
-    binary: bool
-    names: UniqueNames = field(default_factory=UniqueNames)
-    end: int = 0
-    views: list[ConstantView] = field(default_factory=list)
-    _symbols: dict[object, str] = field(default_factory=dict)
-
-    def symbol(self, tensor: ProgramTensor, packed: bytes | None, base: str, title: str) -> tuple[str, int]:
-        """The name of the array that holds a constant, and its bytes if this is its first use (else 0)."""
-        assert tensor.data is not None
-        content = tensor.data.tobytes() if packed is None else packed
-        dtype = tensor.type.dtype
-        key = (content, dtype if packed is None else "packed")
-        if key in self._symbols:
-            return self._symbols[key], 0
-        symbol = self.names.take(f"{self.prefix}_{base}")
-        self._symbols[key] = symbol
-        view = _constant(symbol, tensor, packed, title, self.end, self.binary)
-        self.views.append(view)
-        self.end += -(-view.nbytes // self.alignment) * self.alignment
-        return symbol, len(content)
-
-
-def _constant(
-    symbol: str, tensor: ProgramTensor, packed: bytes | None, title: str, offset: int, binary: bool
-) -> ConstantView:
-    dtype = tensor.type.dtype
-    assert tensor.data is not None
-    array = np.asarray(tensor.data)
-    if packed is not None:
-        dtype = dtype if len(packed) % dtype.size == 0 else DType.u8
-        array = np.frombuffer(packed, dtype.numpy)
-        if dtype.is_float and not np.isfinite(array).all():
-            dtype, array = DType.u32, np.frombuffer(packed, np.uint32)
-        title += ", packed for its kernel"
-    return ConstantView(
-        symbol=symbol,
-        c_type=dtype.c_name,
-        count=max(1, array.size),
-        nbytes=array.nbytes,
-        title=title,
-        lines=() if binary else tuple(literals.array_lines(array, dtype)),
-        data=array.tobytes(),
-        offset=offset,
-    )
-
-
 def build_view(
     program: Program,
     target: Target,
@@ -282,10 +235,12 @@ def build_view(
     contract: str,
     binary_weights: bool,
     arrivals: Arrivals | None = None,
+    regions: Sequence[MemoryRegion] = (),
 ) -> ModelView:
-    """Everything about a project but its files' texts. ``arrivals``: what the inputs of the program are pieces of.
+    """Everything about a project but its files' texts. ``arrivals``: what the inputs of the program are pieces of;
+    ``regions``: the memories of the chip, which the program was lowered for.
     Raises TargetError when the target's memory cannot hold it."""
-    constants = _Constants(name, target.alignment, binary_weights)
+    constants = Constants(name, target.alignment, binary_weights)
     scope = _Scope(program, constants, SizeTexts(program, name))
     layers = tuple(_layer(index, call, scope) for index, call in enumerate(program.calls))
     rows = None if arrivals is None else rows_view(arrivals, [scope.tensor(index) for index in program.inputs])
@@ -293,7 +248,8 @@ def build_view(
     if rows is not None:
         inputs = (dataclasses.replace(inputs[0], address=""),)
     outputs = _io([scope.tensor(index) for index in program.outputs], "output", scope)
-    states = _states(program, constants)
+    states = _states(program, constants, scope)
+    placed, constant_regions = place_constants(constants.sizes(), regions, target.alignment, title)
     layers = _shared_params(layers)
     every = list(flat_layers(layers))
     params = [layer.params for layer in every if layer.params is not None and not layer.shares_params]
@@ -309,7 +265,10 @@ def build_view(
         inputs=inputs,
         outputs=outputs,
         layers=layers,
-        constants=tuple(constants.views),
+        constants=tuple(
+            dataclasses.replace(item, section=f"SECTION_{placed[item.symbol].name.upper()}") if placed else item
+            for item in constants.views
+        ),
         arena_size=max(program.arena_size, 1),  # C knows no arrays of size 0
         arena_lower_bound=program.arena_lower_bound,
         weights_size=sum(constant.nbytes for constant in constants.views),
@@ -330,6 +289,9 @@ def build_view(
         sizes=scope.sizes.views,
         tables=tables,
         rows=rows,
+        arenas=arenas_of(program),
+        constant_regions=constant_regions,
+        placement=placement_report(program, constants.sizes(), placed) if regions else (),
     )
     _check_memory(view)
     return view
@@ -365,7 +327,7 @@ class _Scope:
     """A program whose layers are printed, and what its texts share with others."""
 
     program: Program
-    constants: _Constants
+    constants: Constants
     sizes: SizeTexts
     label: str = ""
     """Of the layer that this is a subgraph of, with a ``_`` behind it."""
@@ -408,9 +370,11 @@ def _layer(index: int, call: Call, scope: _Scope) -> LayerView:
         isa="" if call.kernel is None else call.kernel.isa,
         params=None if call.elided or call.kernel is None else _params(label, call, scope),
         inputs=tuple(arguments),
-        outputs=tuple(_address(scope.tensor(output)) for output in call.outputs),
+        outputs=tuple(_address(scope.tensor(output), scope) for output in call.outputs),
         workspace=call.workspace,
         workspace_offset=call.workspace_offset,
+        workspace_arena=variable_of(scope.program, call.workspace_region),
+        workspace_room=macro_of(scope.program, call.workspace_region),
         macs=call.macs,
         constant_bytes=constant_bytes,
         output_types=tuple(scope.sizes.type_text(scope.tensor(output)) for output in call.outputs),
@@ -431,7 +395,7 @@ def _arguments(label: str, call: Call, scope: _Scope) -> tuple[list[str], int, l
     for position, tensor_index in enumerate(() if call.elided else call.inputs):
         tensor = None if tensor_index is None else scope.tensor(tensor_index)
         if tensor is None or tensor.data is None:
-            arguments.append("NULL" if tensor is None else _address(tensor))
+            arguments.append("NULL" if tensor is None else _address(tensor, scope))
             continue
         role = _role(roles, position)
         if tensor.variants is not None:
@@ -439,7 +403,8 @@ def _arguments(label: str, call: Call, scope: _Scope) -> tuple[list[str], int, l
             arguments.append(role)
             continue
         title = f'layer {label} {call.node.op}: {role} {tensor.type} "{short_comment(tensor.name)}"'
-        symbol, nbytes = scope.constants.symbol(tensor, call.packed.get(position), f"l{label}_{role}", title)
+        reads = call.reads[position] if position < len(call.reads) else 0
+        symbol, nbytes = scope.constants.symbol(tensor, call.packed.get(position), f"l{label}_{role}", title, reads)
         arguments.append(symbol)
         constant_bytes += nbytes
     return arguments, constant_bytes, arrays
@@ -512,15 +477,15 @@ def _params(label: str, call: Call, scope: _Scope) -> ParamsView:
     )
 
 
-def _address(tensor: ProgramTensor) -> str:
-    return "NULL" if tensor.offset is None else f"arena + {tensor.offset}"
+def _address(tensor: ProgramTensor, scope: _Scope) -> str:
+    return "NULL" if tensor.offset is None else f"{variable_of(scope.program, tensor.region)} + {tensor.offset}"
 
 
 def _io(tensors: Sequence[ProgramTensor], role: str, scope: _Scope) -> tuple[TensorView, ...]:
     names = UniqueNames(("_COUNT", "_SCALE", "_ZERO_POINT"))
     views = []
     for position, tensor in enumerate(tensors):
-        address = _address(tensor)
+        address = _address(tensor, scope)
         if tensor.variants is not None:
             reason = "it is computed from sizes that are chosen at run time"
             raise UnsupportedError([Unsupported(tensor.name, role, reason, "fix the sizes")])
@@ -545,6 +510,7 @@ def _io(tensors: Sequence[ProgramTensor], role: str, scope: _Scope) -> tuple[Ten
                 nbytes=tensor.nbytes,
                 address=address,
                 end=0 if tensor.offset is None else tensor.offset + tensor.nbytes,
+                room=macro_of(scope.program, tensor.region),
                 quant="" if quant is None else f"real = {scale.rstrip('f')} * (q - {zero})",
                 scale=scale,
                 zero_point=f"({zero})" if zero.startswith("-") else zero,
@@ -553,7 +519,7 @@ def _io(tensors: Sequence[ProgramTensor], role: str, scope: _Scope) -> tuple[Ten
     return tuple(views)
 
 
-def _states(program: Program, constants: _Constants) -> tuple[StateView, ...]:
+def _states(program: Program, constants: Constants, scope: _Scope) -> tuple[StateView, ...]:
     views = []
     for position, state in enumerate(program.states):
         tensor = program.tensors[state.tensor]
@@ -568,7 +534,7 @@ def _states(program: Program, constants: _Constants) -> tuple[StateView, ...]:
             StateView(
                 name=short_comment(tensor.name),
                 type=tensor.type,
-                address=_address(tensor),
+                address=_address(tensor, scope),
                 nbytes=tensor.nbytes,
                 byte=str(min(values, default=0)) if len(values) <= 1 else "",
                 symbol=symbol,

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from .accesses import accesses_of_tensors, accesses_of_workspace, bytes_read
 from .binding import Binding, BoundNode, bind_graph
 from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
 from .nnacl_kernels import catalogue, planner
 from .order import choose_order
+from .regions import MemoryRegion, PlacedRegion, place
 from .size_ranges import Size, SizeRange, split
 from .sweep import Sweep, sweep
 
@@ -38,6 +40,8 @@ class ProgramTensor:
     """int64[combinations of sizes, rank], where it does not always have the same shape."""
     variants: tuple[np.ndarray, ...] | None = None
     """What it holds for each combination of sizes, where ``data`` is not always the same."""
+    region: int = 0
+    """In which of the program's regions ``offset`` counts."""
 
     @property
     def nbytes(self) -> int:
@@ -70,6 +74,9 @@ class Call:
     """The subgraphs. The workspace is their arena, one at a time."""
     arrives: bool = False
     """The caller writes the output, an input of the program, at this time and not before the run."""
+    workspace_region: int = 0
+    reads: tuple[int, ...] = ()
+    """Bytes that a run reads of each input, by ``accesses.py``."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,9 @@ class Program:
     """The symbols whose sizes are chosen at run time. Combinations are in the order of ``itertools.product``."""
     ordering: Ordering | None = None
     """None: the order of the model was kept without a look at others."""
+    regions: tuple[PlacedRegion, ...] = ()
+    """The memories among which the arena is divided, from fast to slow; empty: there is one. ``arena_size`` is what all
+    of them take."""
 
     @property
     def macs(self) -> int:
@@ -164,6 +174,7 @@ def lower(
     reorder: bool = True,
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None,
     arriving: Sequence[Value] = (),
+    regions: Sequence[MemoryRegion] = (),
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
@@ -174,7 +185,8 @@ def lower(
     code does so, the runtime with its threads does not. ``substitute`` says for each node, where sizes are fixed and
     outside of subgraphs, whether another library computes it; its results and workspaces then lie on nothing that is
     needed. ``arriving`` are inputs that need not be there, nor have memory, before the first node that reads them; for
-    each there is a call of its own. It needs ``reorder`` false.
+    each there is a call of its own. It needs ``reorder`` false. ``regions`` divides the arena among memories; a graph
+    with ranges or subgraphs cannot be divided.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -189,7 +201,9 @@ def lower(
     return _lowered(
         graph,
         binding,
-        _Machine(tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute, tuple(arriving)),
+        _Machine(
+            tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute, tuple(arriving), tuple(regions)
+        ),
         swept,
     )
 
@@ -205,6 +219,7 @@ class _Machine:
     reorder: bool
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None
     arriving: tuple[Value, ...] = ()
+    regions: tuple[MemoryRegion, ...] = ()
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
@@ -267,15 +282,35 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
                 plan, order = other_plan, list(best.nodes)
             else:
                 ordering = dataclasses.replace(ordering, optimal=False)
+    reads = [bytes_read(item, nbytes) for item in bound]
+    placement = None
+    if machine.regions:
+        run = [planner.PlanNode((), (index_of[s],)) if isinstance(s, Value) else plan_nodes[s] for s in order]
+        working = [
+            0 if isinstance(s, Value) else accesses_of_workspace(bound[s], reads[s], workspaces[s]) for s in order
+        ]
+        placement = place(
+            plan_tensors,
+            [*run, *writes],
+            inputs,
+            outputs,
+            alignment,
+            machine.regions,
+            accesses_of_tensors(bound, reads, index_of, nbytes),
+            [*working, *(0 for _ in writes)],
+        )
+    offsets = plan.offsets if placement is None else placement.offsets
+    workspace_offsets = plan.workspace_offsets if placement is None else placement.workspace_offsets
     tensors = tuple(
         ProgramTensor(
             value.name,
             types.get(value, value.type),
             value.quant,
             constants.get(value),
-            plan.offsets[index],
+            offsets[index],
             nbytes[value],
             *_variants(value, swept),
+            0 if placement is None else placement.tensors[index],
         )
         for index, value in enumerate(values)
     )
@@ -286,12 +321,13 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
             bound[position],
             chosen[position],
             workspaces[position],
-            plan.workspace_offsets[step],
+            workspace_offsets[step],
             index_of,
             tensors,
             parts[position],
             None if swept is None else swept.params[position],
             others[position],
+            (0 if placement is None else placement.workspaces[step], tuple(reads[position])),
         )
         for step, position in enumerate(order)
     ) + tuple(_assignment(state, types, index_of, machine.isa, machine.runnable) for state in states)
@@ -301,12 +337,13 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         calls=calls,
         inputs=tuple(index_of[value] for value in graph.inputs),
         outputs=tuple(index_of[value] for value in graph.outputs),
-        arena_size=plan.arena_size,
+        arena_size=plan.arena_size if placement is None else sum(item.used for item in placement.regions),
         arena_lower_bound=plan.lower_bound,
         alignment=alignment,
         states=tuple(ProgramState(index_of[state.input], state.start()) for state in graph.states),
         ranges={} if swept is None else dict(zip(swept.symbols, swept.ranges, strict=True)),
         ordering=ordering,
+        regions=() if placement is None else placement.regions,
     )
 
 
@@ -355,7 +392,7 @@ def _leads(item: BoundNode, kernel: catalogue.Kernel | None, structs: Sequence[b
 
 
 def _parts(item: BoundNode, machine: _Machine) -> tuple[Program, ...]:
-    inner = dataclasses.replace(machine, substitute=None, arriving=())
+    inner = dataclasses.replace(machine, substitute=None, arriving=(), regions=())
     return tuple(
         _lowered(graph, part, inner, None) for graph, part in zip(item.node.subgraphs, item.parts, strict=True)
     )
@@ -474,6 +511,11 @@ def _is_elided(item: BoundNode, starts: Sequence[int | None], result: int | None
     return offsets is not None and all(start == result + offset for start, offset in zip(starts, offsets, strict=True))
 
 
+def _start(tensor: ProgramTensor) -> int | None:
+    """Where a tensor lies, as one number for all regions."""
+    return None if tensor.offset is None else (tensor.region << 48) + tensor.offset
+
+
 def _call(
     item: BoundNode,
     kernel: catalogue.Kernel | None,
@@ -484,6 +526,7 @@ def _call(
     parts: tuple[Program, ...],
     words: np.ndarray | None,
     other: Substitute | None,
+    placed: tuple[int, tuple[int, ...]],
 ) -> Call:
     node = item.node
     outputs = tuple(index_of[value] for value in node.outputs)
@@ -510,7 +553,7 @@ def _call(
         None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)
     )
-    starts = [None if index is None else tensors[index].offset for index in inputs]
+    starts = [None if index is None else _start(tensors[index]) for index in inputs]
     return Call(
         node=node,
         kernel=kernel,
@@ -522,6 +565,8 @@ def _call(
         workspace_offset=workspace_offset,
         macs=catalogue.macs(node.op, item.params),
         packed=packed,
-        elided=_is_elided(item, starts, tensors[outputs[0]].offset, fixed=words is None),
+        elided=_is_elided(item, starts, _start(tensors[outputs[0]]), fixed=words is None),
         variation=words if words is not None and (words != words[-1]).any() else None,
+        workspace_region=placed[0],
+        reads=placed[1],
     )

@@ -31,6 +31,8 @@ class Board:
     emulator: str = "qemu-system-arm"
     options: tuple[str, ...] = ()
     """Further arguments of the emulator."""
+    more: tuple[Region, ...] = ()
+    """Other memories that a program can write, on which regions of a model are laid out."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +117,11 @@ _VECTORS_SIZE = 0x400
 _MPS2_VECTORS = Region(0x00000000, _VECTORS_SIZE)
 _MPS2_FLASH = Region(_VECTORS_SIZE, 4 * _MEGABYTE - _VECTORS_SIZE)
 _MPS2_RAM = Region(0x20000000, 4 * _MEGABYTE)
+_MPS2_PSRAM = Region(0x21000000, 16 * _MEGABYTE)
 
 
 def _mps2(machine: str) -> Board:
-    return Board(machine, _MPS2_VECTORS, _MPS2_FLASH, _MPS2_RAM)
+    return Board(machine, _MPS2_VECTORS, _MPS2_FLASH, _MPS2_RAM, more=(_MPS2_PSRAM,))
 
 
 _AN505 = Board(
@@ -126,12 +129,14 @@ _AN505 = Board(
     vectors=Region(0x10000000, _VECTORS_SIZE),
     flash=Region(0x10000000 + _VECTORS_SIZE, 4 * _MEGABYTE - _VECTORS_SIZE),
     ram=Region(0x38000000, 4 * _MEGABYTE),
+    more=(Region(0x80000000, 16 * _MEGABYTE),),
 )
 _AN547 = Board(
     "mps3-an547",
     vectors=Region(0x10000000, _VECTORS_SIZE),
     flash=Region(0x70000000, 4 * _MEGABYTE),
     ram=Region(0x31000000, 4 * _MEGABYTE),
+    more=(Region(0x30000000, 512 * 1024),),  # the tightly coupled data memory
 )
 # All memory of this machine is RAM from 0x80000000 on; a part of it stands for flash.
 _VIRT = Board(
@@ -141,6 +146,7 @@ _VIRT = Board(
     ram=Region(0x80400000, 4 * _MEGABYTE),
     emulator="qemu-system-riscv32",
     options=("-bios", "none"),
+    more=(Region(0x80800000, 4 * _MEGABYTE),),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,15 +15,18 @@ from .codegen_command import TargetOption
 from .console import (
     JsonOption,
     ModelArgument,
+    RegionOption,
     ShapeOption,
     bytes_text,
     console,
     count_text,
     open_graph,
+    parse_regions,
     parse_size,
     print_float_layers,
     print_json,
     progress_bar,
+    regions_text,
 )
 from .constants import ConstantOption
 from .ops_option import OpsOption
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from microlith.codegen.execute import Size
     from microlith.codegen.stack_depth import StackDepth
     from microlith.ir import Graph
+    from microlith.regions import MemoryRegion
 
 NAME = "check"
 EXAMPLE = "microlith check model.tflite --target cortex-m4"
@@ -47,6 +52,7 @@ def command(
     flash: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Flash of your chip, as in 1M. Default: the emulated board's.")
     ] = None,
+    region: RegionOption = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Compile in a temporary folder to know code and stack too.")
     ] = False,
@@ -70,6 +76,8 @@ def command(
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)
         raise typer.Exit(1) from None
+    regions = parse_regions(region)
+    placement = _placement(graph, target, regions) if regions else ()
     size, stack = _measured(graph, target) if measure else (None, None)
     layers: list[dict[str, Any]] = [
         {
@@ -104,6 +112,7 @@ def command(
         "ram_available": budgets["ram"] or row.ram_bytes,
         "flash_available": budgets["flash"] or row.flash_bytes,
         "ranges": {name: [item.low, item.high] for name, item in program.ranges.items()},
+        "regions": placement,
         "layers": layers,
         "integers": has_integers(graph),
         "in_float": [{"op": x.node.op, "name": x.name, "reason": x.reason} for x in floats],
@@ -120,6 +129,14 @@ def command(
         _print(report, model.name, "the emulated board" if not any(budgets.values()) else "your chip")
     if problems:
         raise typer.Exit(1)
+
+
+def _placement(graph: Graph, target: str, regions: Sequence[MemoryRegion]) -> tuple[Mapping[str, Any], ...]:
+    """What lies in which memory of the chip, as a project would have it."""
+    from microlith import generate
+
+    with tempfile.TemporaryDirectory(prefix="microlith-check-") as folder:
+        return generate(graph, target, Path(folder) / "project", name="model", regions=regions).regions
 
 
 def _measured(graph: Graph, target: str) -> tuple[Size, StackDepth | None]:
@@ -179,6 +196,7 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
             + ("" if board == "your chip" else "; name your chip's with --ram and --flash"),
             highlight=False,
         )
+    console.print(regions_text(report["regions"]), highlight=False, end="")
     print_float_layers(report["in_float"], report["integers"])
     for problem in report["problems"]:
         console.print(f"[bold red]does not fit:[/bold red] {problem}", highlight=False)

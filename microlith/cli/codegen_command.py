@@ -13,14 +13,17 @@ from microlith import targets
 from .console import (
     JsonOption,
     ModelArgument,
+    RegionOption,
     ShapeOption,
     bytes_text,
     console,
     count_text,
     open_graph,
+    parse_regions,
     parse_size,
     plural,
     print_json,
+    regions_text,
 )
 from .constants import ConstantOption
 from .ops_option import OpsOption
@@ -103,6 +106,7 @@ def command(
             help="The input never lies in memory as a whole: its rows are handed over as they come, as from a camera.",
         ),
     ] = False,
+    region: RegionOption = None,
     measure_stack: Annotated[
         bool,
         typer.Option("--measure-stack", help="Compile first, and state the exact depth of the stack (boards, gcc)."),
@@ -126,6 +130,7 @@ def command(
         weights=weights.value,
         ram_limit=limit,
         input_by_rows=input_by_rows,
+        regions=parse_regions(region),
         force=force,
     )
     if as_json:
@@ -134,7 +139,7 @@ def command(
     console.print(
         f"[bold]{output}[/bold]: {plural(report.layers, 'layer')} for {target}, {count_text(report.macs)} MACs, "
         f"weights {bytes_text(report.weight_bytes)}, arena {bytes_text(report.arena_bytes)} "
-        f"(lower bound {bytes_text(report.arena_lower_bound)})\n{_stripes_text(report)}"
+        f"(lower bound {bytes_text(report.arena_lower_bound)})\n{_stripes_text(report)}{regions_text(report.regions)}"
         f"{next_step(report, str(output))}",
         highlight=False,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from microlith.errors import InputError, MicrolithError
+from microlith.regions import MemoryRegion, check_regions, parse_region
 from microlith.size_ranges import Size, SizeRange
 
 from .constants import parse_constants
@@ -40,6 +41,15 @@ ShapeOption = Annotated[
         metavar="NAME:DIMS",
         help="Fix an input's shape (x:1,3,224,224) or a size (batch:1), or give a range of sizes (x:1,3,32..64,32..64, "
         "seq:1..128). Repeatable.",
+    ),
+]
+RegionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--region",
+        metavar="NAME:SIZE[:WORDS]",
+        help="A memory of the chip, such as dtcm:64K:fast, sram:320K, flash:1M or qspi:8M:slow. Repeatable; tensors "
+        "and constants lie where their accesses cost least.",
     ),
 ]
 RunShapeOption = Annotated[
@@ -291,12 +301,37 @@ def parse_size(option: str, text: str | None) -> int | None:
     return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
 
 
+def parse_regions(options: Sequence[str] | None) -> list[MemoryRegion]:
+    """The values of ``--region``. InputError for what is none."""
+    regions = [parse_region(option, parse_size) for option in options or ()]
+    check_regions(regions)
+    return regions
+
+
+def regions_text(regions: Iterable[Mapping[str, Any]]) -> str:
+    """One line for each memory of a report: what it holds and how often that is accessed."""
+    lines = []
+    for region in regions:
+        items = region.get("constants", region.get("tensors", ()))
+        accesses = sum(item["reads"] + item.get("writes", 0) for item in items)
+        what = plural(len(items), "constant" if "constants" in region else "tensor")
+        if region.get("workspaces"):
+            what += f" and {plural(len(region['workspaces']), 'workspace')}"
+        room = f"{bytes_text(region['used'])} of {bytes_text(region['size'])}"
+        lines.append(
+            f"{region['name']} ({region['speed']}): {room}, {what}, "
+            f"{count_text(accesses)} bytes read and written in a run\n"
+        )
+    return "".join(lines)
+
+
 __all__ = [
     "ForeignArgument",
     "JsonOption",
     "LithArgument",
     "MicrolithError",
     "ModelArgument",
+    "RegionOption",
     "RunShapeOption",
     "ShapeOption",
     "bytes_text",
@@ -310,6 +345,7 @@ __all__ = [
     "load_inputs",
     "noise_for",
     "open_graph",
+    "parse_regions",
     "parse_run_shapes",
     "parse_shapes",
     "parse_size",
@@ -317,5 +353,6 @@ __all__ = [
     "print_float_layers",
     "print_json",
     "progress_bar",
+    "regions_text",
     "seeded_input",
 ]
