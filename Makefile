@@ -24,7 +24,7 @@ help:
 	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
 	@echo "make test       the tests, without the slow ones"
 	@echo "make test-full  all tests (installs torch)"
-	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folder, TARGETS=names,"
+	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folders, TARGETS=names,"
 	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names)"
 	@echo "make bench-cpu  times beside other engines from PyPI, which it installs (MODELS=names of networks)"
 	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
@@ -43,7 +43,7 @@ test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
 	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
-	$(VENV)/bin/python benchmarks/mcu/bench.py $(if $(MODELS),--models-dir $(MODELS)) --kernels $(KERNELS) \
+	$(VENV)/bin/python benchmarks/mcu/bench.py $(addprefix --models-dir ,$(MODELS)) --kernels $(KERNELS) \
 	    $(if $(and $(MODELS),$(filter own,$(KERNELS))),--page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-bench

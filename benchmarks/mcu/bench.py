@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import counting
+import memory_table
 import numpy as np
 import tables
 
@@ -55,6 +56,8 @@ class Row:
     code: int
     """Bytes of flash but the constants of the model: code, parameters of the layers, the program around them."""
     constants: int
+    weights_and_biases: int
+    """Bytes of those among the constants, as in the model's file."""
     ram: int
     """Bytes: arena, variables and the deepest stack."""
     arena: int
@@ -152,10 +155,20 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
         count=count,
         code=size.code + size.data,
         constants=size.constants,
+        weights_and_biases=memory_table.weights_and_biases(graph),
         ram=static_ram(project) + count.stack,
         arena=report.arena_bytes,
         right=agree(output, graph, expected(path, graph, sample), tolerance),
     )
+
+
+def measure_limited(path: Path, target: str, folder: Path, plugin: Path, options: argparse.Namespace) -> Row:
+    """The same with the limit of RAM of the tables."""
+    limit = memory_table.LIMITS[path.stem]
+    own = argparse.Namespace(**{**vars(options), "ram_limit": limit.ram, "input_by_rows": limit.by_rows})
+    row = measure(path, target, folder / path.stem, plugin, own)
+    print(f"  {path.stem} with {limit.options}: {row.count.instructions:,} instructions, {row.ram:,} bytes", flush=True)
+    return row
 
 
 def static_ram(project: execute.Project) -> int:
@@ -231,11 +244,12 @@ def as_dict(row: Row) -> dict[str, Any]:
     }
 
 
-def find_models(folder: Path | None, wanted: Sequence[str]) -> list[Path]:
-    """The models of a folder, those of MLPerf Tiny first; all that have one of the names if names are given."""
-    if folder is None:
+def find_models(folders: Sequence[Path], wanted: Sequence[str]) -> list[Path]:
+    """The models of some folders, those of MLPerf Tiny first; all that have one of the names if names are given."""
+    if not folders:
         return [DIGITS]
-    known = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix in (".tflite", ".onnx")}
+    files = [path for folder in folders for path in sorted(folder.iterdir())]
+    known = {path.stem: path for path in files if path.suffix in (".tflite", ".onnx")}
     names = [*(name for name in MLPERF_TINY if name in known), *(name for name in known if name not in MLPERF_TINY)]
     short = {name: MLPERF_TINY.get(name, name) for name in names}
     chosen = [name for name in names if not wanted or name in wanted or short[name] in wanted]
@@ -251,7 +265,13 @@ def versions(target: str) -> str:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models-dir", type=Path, help="folder with models; without it the digits example")
+    parser.add_argument(
+        "--models-dir",
+        type=Path,
+        action="append",
+        default=[],
+        help="folder with models; without it the digits example; repeatable",
+    )
     parser.add_argument(
         "--model", action="append", default=[], help="only this one (file name or KWS, VWW, ...); repeatable"
     )
@@ -274,6 +294,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--page", type=Path, help="put the tables of MLPerf Tiny into this page; default of --target: all"
     )
+    parser.add_argument(
+        "--memory-page", type=Path, help="put the tables about memory into this page (Cortex-M4); --page does so too"
+    )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--keep", type=Path, help="leave the generated projects in this folder")
     return parser.parse_args()
@@ -283,11 +306,13 @@ def main() -> int:
     options = parse()
     if options.kernels == "cmsis-nn" and not os.environ.get("CMSIS_NN_DIR"):
         raise SystemExit("CMSIS_NN_DIR has to name a copy of https://github.com/ARM-software/CMSIS-NN")
-    models = find_models(options.models_dir, options.model)
+    pages = options.page or options.memory_page
+    listed = [*MLPERF_TINY, *memory_table.LIMITS] if pages and not options.model else options.model
+    models = find_models(options.models_dir, listed if options.models_dir else [])
     if not models:
-        raise SystemExit(f"no model in {options.models_dir}")
+        raise SystemExit(f"no model in {', '.join(map(str, options.models_dir))}")
     baselines = json.loads((HERE / "baselines.json").read_text())
-    rows = []
+    rows, limited = [], {}
     with tempfile.TemporaryDirectory(prefix="microlith-bench-") as temporary:
         plugin = counting.build_plugin(Path(temporary))
         for target in options.target or (BOARDS if options.page else ["cortex-m4"]):
@@ -300,12 +325,18 @@ def main() -> int:
                 rows.append(row)
                 print(f"  {path.stem}: {row.count.instructions:,} instructions", flush=True)
                 print_profile(row, options)
+                if pages and target == "cortex-m4" and path.stem in memory_table.LIMITS:
+                    limited[path.stem] = measure_limited(path, target, Path(temporary) / "limited", plugin, options)
     print_table(rows, baselines)
     if options.page:
-        tables.write_page(options.page, rows, baselines, versions("cortex-m4"))
+        text = tables.tables(rows, baselines, versions("cortex-m4"))
+        tables.write_page(options.page, tables.BEGIN, tables.END, text)
+    if pages and any(row.target == "cortex-m4" for row in rows):
+        text = memory_table.text(rows, limited)
+        tables.write_page(pages, memory_table.BEGIN, memory_table.END, text)
     if options.json:
         options.json.write_text(json.dumps([as_dict(row) for row in rows], indent=2) + "\n")
-    return 0 if all(row.right and row.steady for row in rows) else 1
+    return 0 if all(row.right and row.steady for row in (*rows, *limited.values())) else 1
 
 
 if __name__ == "__main__":

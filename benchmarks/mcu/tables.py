@@ -32,14 +32,14 @@ PUBLISHED_CYCLES = {"kws_ref_model": 5.18, "vww_96_int8": 10.7, "pretrainedResne
 states)."""
 
 
-def write_page(path: Path, rows: Sequence[Row], baselines: Mapping[str, Any], versions: str) -> None:
-    """Puts the tables between the marks of a page. Raises InputError when it has none."""
-    text = path.read_text(encoding="utf-8")
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise InputError(f"has no lines '{BEGIN}' and '{END}'", where=str(path))
-    page = f"{head}{BEGIN}\n{tables(rows, baselines, versions)}{END}{tail}"
+def write_page(path: Path, begin: str, end: str, text: str) -> None:
+    """Puts a text between two marks of a page. Raises InputError when it has none."""
+    page = path.read_text(encoding="utf-8")
+    head, found, rest = page.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not found or not closed:
+        raise InputError(f"has no lines '{begin}' and '{end}'", where=str(path))
+    page = f"{head}{begin}\n{text}{end}{tail}"
     write_atomically(path, lambda file: file.write(page.encode()))
 
 
@@ -62,7 +62,7 @@ def tables(rows: Sequence[Row], baselines: Mapping[str, Any], versions: str) -> 
             "cycles, X-CUBE-AI on a board (M)": lambda row: str(PUBLISHED_CYCLES.get(row.model, "–")),
         }
         lines = [(name, [cell(found[model, "cortex-m4"]) for model in m4]) for name, cell in measures.items()]
-        parts.append(_markdown("Cortex-M4F, bytes", [INT8[model] for model in m4], lines))
+        parts.append(markdown("Cortex-M4F, bytes", [INT8[model] for model in m4], lines))
     return "\n".join(parts)
 
 
@@ -83,10 +83,10 @@ def _counts(
 
 def _table(first: str, targets_: Iterable[str], columns: Sequence[str], cells: Callable[[str], list[str]]) -> str:
     lines = [(targets.get(name).title, cells(name)) for name in targets_]
-    return _markdown(first, columns, [line for line in lines if any(cell != "–" for cell in line[1])])
+    return markdown(first, columns, [line for line in lines if any(cell != "–" for cell in line[1])])
 
 
-def _markdown(first: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]]) -> str:
+def markdown(first: str, columns: Sequence[str], lines: Iterable[tuple[str, Sequence[str]]]) -> str:
     texts = [f"| {first} | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
     texts += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in lines]
     return "\n".join(texts) + "\n"
