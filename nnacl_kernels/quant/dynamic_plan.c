@@ -143,11 +143,10 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     return check_dynamic(in, n_in, p->units, p->clamp_min, p->clamp_max, p->asymmetric);
 }
 
-/* One row of x as s8. */
+/* One row of x as s8; for the DSP extension also in 16 bits. */
 static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_dynamic_params *p = params;
-    (void)kernel;
-    return (size_t)p->depth;
+    return (size_t)p->depth * (kernel->isa == NNACL_ISA_DSP ? 3 : 1);
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {

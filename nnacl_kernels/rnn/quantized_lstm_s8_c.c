@@ -1,67 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dot_s8.h"
-#include "common/fixed_point.h"
-#include "common/share.h"
-#include "rnn/rnn.h"
+#include "rnn/quantized_lstm_steps.h"
 
 NNACL_DECLARE(nnacl_quantized_lstm_s8_c);
 
-/* The gates of one step in Q3.12. */
 static void sum_gates(const nnacl_quantized_lstm_params *p, const void *const in[], const int8_t *x, const int8_t *h,
-                      int16_t *gates) {
+                      void *workspace) {
     const int32_t rows = 4 * p->hidden;
     const int8_t *w = in[1], *r = in[2];
     const int32_t *w_bias = in[3], *r_bias = w_bias + rows;
+    int16_t *gates = workspace;
     for (int32_t j = 0; j < rows; j++) {
-        const int32_t k = j / p->hidden;
-        uint32_t sum = nnacl_dot_s8((uint32_t)w_bias[j], x, w + (ptrdiff_t)j * p->size, p->size, 0, 0);
-        const int32_t weighted = nnacl_requant_double((int32_t)sum, p->x_mults[k], p->x_shifts[k]);
-        sum = nnacl_dot_s8((uint32_t)r_bias[j], h, r + (ptrdiff_t)j * p->hidden, p->hidden, 0, 0);
-        const int32_t recurrent = nnacl_requant_double((int32_t)sum, p->h_mults[k], p->h_shifts[k]);
-        gates[j] = (int16_t)nnacl_saturate_s16(nnacl_add_saturate(recurrent, nnacl_saturate_s16(weighted)));
-    }
-}
-
-/* h and c from the gates i o f c. */
-static void close_step(const nnacl_quantized_lstm_params *p, const int16_t *gates, int8_t *h, int16_t *c) {
-    const int32_t hidden = p->hidden, exponent = p->cell_exponent;
-    for (int32_t j = 0; j < hidden; j++) {
-        const int32_t input = nnacl_logistic_q15(gates[j]), output = nnacl_logistic_q15(gates[hidden + j]);
-        const int32_t forget = nnacl_logistic_q15(gates[2 * hidden + j]);
-        const int32_t cell = nnacl_tanh_q15(gates[3 * hidden + j], 3);
-        const int32_t kept = nnacl_round_shift_away(forget * c[j], 15);
-        const int32_t added = nnacl_wrap_s16(nnacl_round_shift_away(input * cell, 30 + exponent));
-        int32_t next = nnacl_saturate_s16(kept + added);
-        next = p->cell_clip > 0 ? nnacl_clamp_s32(next, -p->cell_clip, p->cell_clip) : next;
-        c[j] = (int16_t)next;
-        const int32_t product = output * nnacl_tanh_q15(next, 15 + exponent);
-        const int32_t scaled = nnacl_requant_double(product, p->y_mult, p->y_shift);
-        h[j] = (int8_t)nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), -128, 127);
+        const uint32_t x_sum = nnacl_dot_s8((uint32_t)w_bias[j], x, w + (ptrdiff_t)j * p->size, p->size, 0, 0);
+        const uint32_t h_sum = nnacl_dot_s8((uint32_t)r_bias[j], h, r + (ptrdiff_t)j * p->hidden, p->hidden, 0, 0);
+        gates[j] = nnacl_lstm_gate(p, j, (int32_t)x_sum, (int32_t)h_sum);
     }
 }
 
 void nnacl_quantized_lstm_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_quantized_lstm_params *p = params;
-    const int32_t hidden = p->hidden;
-    const ptrdiff_t x_step = p->layout ? p->size : (ptrdiff_t)p->batch * p->size;
-    const ptrdiff_t y_step = p->layout ? hidden : (ptrdiff_t)p->batch * hidden;
-    const nnacl_range share = nnacl_share(ctx, p->batch);
-    for (int32_t b = share.begin; b < share.end; b++) {
-        const ptrdiff_t first = p->layout ? (ptrdiff_t)b * p->steps : b;
-        const int8_t *x = (const int8_t *)in[0] + first * p->size;
-        int8_t *y = (int8_t *)out[0] + first * hidden;
-        int8_t *h = (int8_t *)out[1] + (ptrdiff_t)b * hidden;
-        int16_t *c = (int16_t *)out[2] + (ptrdiff_t)b * hidden;
-        for (int32_t j = 0; j < hidden; j++) {
-            h[j] = p->has_h ? ((const int8_t *)in[4])[(ptrdiff_t)b * hidden + j] : (int8_t)p->y_zero;
-            c[j] = p->has_c ? ((const int16_t *)in[5])[(ptrdiff_t)b * hidden + j] : 0;
-        }
-        for (int32_t t = 0; t < p->steps; t++) {
-            sum_gates(p, in, x + t * x_step, h, ctx->workspace);
-            close_step(p, ctx->workspace, h, c);
-            for (int32_t j = 0; j < hidden; j++) {
-                y[t * y_step + j] = h[j];
-            }
-        }
-    }
+    nnacl_run_quantized_lstm(ctx, params, in, out, sum_gates);
 }

@@ -249,10 +249,11 @@ static const char *quantized_lstm_resize(void *params, const nnacl_tensor *in, i
     return message ? message : nnacl_shape_set(&out[2], NNACL_S16, 2, state);
 }
 
-/* The gates of one step. */
+/* The gates of one step; for the DSP extension also x and h in 16 bits. */
 static size_t quantized_lstm_workspace(const void *params, const nnacl_kernel *kernel) {
-    (void)kernel;
-    return 4 * sizeof(int16_t) * (size_t)((const nnacl_quantized_lstm_params *)params)->hidden;
+    const nnacl_quantized_lstm_params *p = params;
+    const size_t wide = kernel->isa == NNACL_ISA_DSP ? 2 * ((size_t)p->size + (size_t)p->hidden) : 0;
+    return 4 * sizeof(int16_t) * (size_t)p->hidden + wide;
 }
 
 static int64_t quantized_lstm_macs(const void *params) {

@@ -108,13 +108,16 @@ static inline void nnacl_rnn_finish(const nnacl_rnn_params *p, const nnacl_rnn_s
     }
 }
 
+/* nnacl_dot_f32() or the same for an instruction set. */
+typedef float (*nnacl_rnn_dot)(const float *a, const float *b, int32_t count);
+
 /* gates[j] = w[j] . x + r[j] . h + b[j], rows first .. end - 1 of one direction. */
-static inline void nnacl_rnn_gates(const nnacl_rnn_params *p, const float *w, const float *r, const float *w_bias,
-                                   const float *r_bias, const float *x, const float *h, int32_t first, int32_t end,
-                                   float *gates) {
+static inline void nnacl_rnn_gates(const nnacl_rnn_params *p, nnacl_rnn_dot dot, const float *w, const float *r,
+                                   const float *w_bias, const float *r_bias, const float *x, const float *h,
+                                   int32_t first, int32_t end, float *gates) {
     for (int32_t j = first; j < end; j++) {
-        float sum = nnacl_dot_f32(w + (ptrdiff_t)j * p->size, x, p->size);
-        sum += nnacl_dot_f32(r + (ptrdiff_t)j * p->hidden, h, p->hidden);
+        float sum = dot(w + (ptrdiff_t)j * p->size, x, p->size);
+        sum += dot(r + (ptrdiff_t)j * p->hidden, h, p->hidden);
         gates[j] = w_bias ? sum + (w_bias[j] + r_bias[j]) : sum;
     }
 }

@@ -36,6 +36,11 @@ static const char *svdf_resize(void *params, const nnacl_tensor *in, int32_t n_i
     return NULL;
 }
 
+/* For the DSP extension x in 16 bits. */
+static size_t svdf_workspace(const void *params, const nnacl_kernel *kernel) {
+    return kernel->isa == NNACL_ISA_DSP ? 2 * (size_t)((const nnacl_svdf_params *)params)->size : 0;
+}
+
 static int32_t svdf_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_svdf_params *p = params;
     (void)kernel;
@@ -54,6 +59,7 @@ const nnacl_op nnacl_svdf_op = {
     .params_size = sizeof(nnacl_svdf_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = svdf_resize,
+    .workspace = svdf_workspace,
     .parts = svdf_parts,
     .macs = svdf_macs,
 };

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/dot_f32_mve.h"
+
+#include "common/assembly.h"
+
+/* clang-format off */
+__asm__(NNACL_FUNCTION("nnacl_dot_f32_mve")
+    "push   {r4, lr}\n"
+    "vmov.i32 q0, #0\n"
+    "vmov.i32 q1, #0\n"
+    "lsrs   r3, r2, #3\n"
+    "wls    lr, r3, 2f\n"
+    "1:\n"
+    "vldrw.u32 q2, [r0], #16\n"
+    "vldrw.u32 q3, [r1], #16\n"
+    "vfma.f32 q0, q2, q3\n"
+    "vldrw.u32 q2, [r0], #16\n"
+    "vldrw.u32 q3, [r1], #16\n"
+    "vfma.f32 q1, q2, q3\n"
+    "le     lr, 1b\n"
+    "2:\n"
+    "ands   r2, #7\n"
+    "beq    3f\n"
+    "vctp.32 r2\n"
+    "vpstt\n"
+    "vldrwt.u32 q2, [r0], #16\n"
+    "vldrwt.u32 q3, [r1], #16\n"
+    "vfma.f32 q0, q2, q3\n"
+    "subs   r2, #4\n"
+    "ble    3f\n"
+    "vctp.32 r2\n"
+    "vpstt\n"
+    "vldrwt.u32 q2, [r0], #16\n"
+    "vldrwt.u32 q3, [r1], #16\n"
+    "vfma.f32 q1, q2, q3\n"
+    "3:\n"
+    "vadd.f32 q0, q0, q1\n"
+    "vadd.f32 s0, s0, s2\n"
+    "vadd.f32 s1, s1, s3\n"
+    "vadd.f32 s0, s0, s1\n"
+    "pop    {r4, pc}\n"
+    NNACL_FUNCTION_END("nnacl_dot_f32_mve"));
+/* clang-format on */

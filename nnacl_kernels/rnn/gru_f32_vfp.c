@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/dot_f32_vfp.h"
+#include "rnn/gru_run.h"
+
+NNACL_DECLARE(nnacl_gru_f32_vfp);
+
+void nnacl_gru_f32_vfp(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    nnacl_run_gru(ctx, params, in, out, nnacl_dot_f32_vfp);
+}
