@@ -77,3 +77,19 @@ int32_t nnacl_row_s8_dsp(const uint32_t *widened, const int8_t *x, int32_t zero,
     }
     return sum;
 }
+
+int32_t nnacl_move_s16_dsp(const int16_t *from, int16_t *to, const int16_t *weights, int32_t count) {
+    int32_t sum = 0, i = 0;
+    for (; i + 2 <= count; i += 2) {
+        uint32_t values, factors;
+        memcpy(&values, from + i, sizeof values);
+        memcpy(&factors, weights + i, sizeof factors);
+        memcpy(to + i, &values, sizeof values);
+        sum = __smlad((int16x2_t)values, (int16x2_t)factors, sum);
+    }
+    if (i < count) {
+        to[i] = from[i];
+        sum = __smlad(to[i] & 0xffff, weights[i], sum);
+    }
+    return sum;
+}

@@ -21,4 +21,8 @@ void nnacl_rows4_s8_dsp(const uint32_t *widened, const int8_t *x, int32_t zero, 
 /* One row. */
 int32_t nnacl_row_s8_dsp(const uint32_t *widened, const int8_t *x, int32_t zero, int32_t count, const int8_t *w);
 
+/* Moves `count` (0 or more) numbers from `from` to `to`, which may lie just before it, and returns the sum of their
+ * products with the weights, modulo 2^32. */
+int32_t nnacl_move_s16_dsp(const int16_t *from, int16_t *to, const int16_t *weights, int32_t count);
+
 #endif

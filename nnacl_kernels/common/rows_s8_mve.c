@@ -45,4 +45,19 @@ __asm__(NNACL_FUNCTION("nnacl_row_s8_mve")
     "strd   r4, r6, [r3]\n"
     "pop    {r4-r6, pc}\n"
     NNACL_FUNCTION_END("nnacl_row_s8_mve"));
+
+__asm__(NNACL_FUNCTION("nnacl_move_s16_mve")
+    "push   {r4, lr}\n"
+    "movs   r4, #0\n"
+    "wlstp.16 lr, r3, 2f\n"
+    "1:\n"
+    "vldrh.u16 q0, [r0], #16\n"
+    "vldrh.u16 q1, [r2], #16\n"
+    "vstrh.16 q0, [r1], #16\n"
+    "vmladava.s16 r4, q0, q1\n"
+    "letp   lr, 1b\n"
+    "2:\n"
+    "mov    r0, r4\n"
+    "pop    {r4, pc}\n"
+    NNACL_FUNCTION_END("nnacl_move_s16_mve"));
 /* clang-format on */

@@ -68,6 +68,9 @@ bool nnacl_depthwise_accepts_mve(const void *params);
 /* For the kernels of f32 for a small floating-point unit: one group without dilation along the width; eight channels
  * with one output channel for each. */
 bool nnacl_conv2d_accepts_vfp(const void *params);
+bool nnacl_conv2d_accepts_s16_mve(const void *params);
+bool nnacl_depthwise_accepts_s16_dsp(const void *params);
+bool nnacl_depthwise_accepts_s16_mve(const void *params);
 bool nnacl_depthwise_accepts_f32_mve(const void *params);
 bool nnacl_depthwise_accepts_vfp(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.

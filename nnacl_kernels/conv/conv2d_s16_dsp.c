@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "common/dot_s16.h"
+#include "common/finish_s16_dsp.h"
 #include "common/multiply_s16_dsp.h"
 #include "common/pairs_s16.h"
 #include "common/share.h"
@@ -11,24 +11,26 @@
 NNACL_DECLARE(nnacl_conv2d_s16_dsp);
 
 /* All channels of one or two positions. `m` has everything but weights. */
-static void run(const nnacl_conv2d_params *p, nnacl_multiply_s16_dsp *m, const void *const in[], int32_t count,
-                int16_t *y) {
+static void run(const nnacl_conv2d_params *p, nnacl_multiply_s16_dsp *m, const nnacl_ends_s16 *ends,
+                const int8_t *weights, int32_t count, int16_t *y) {
     const int32_t words = p->kernel_h * nnacl_pair_units(p->kernel_w * p->in_c); /* of a pair */
-    m->weights = in[1];
-    for (int32_t pair = 0; pair < nnacl_pair_units(p->out_c); pair++, m->weights += 4 * words) {
-        const int32_t a = nnacl_pair_channel(p->out_c, pair);
-        for (int32_t i = 0; i < 4; i++) {
-            m->sums[i] = nnacl_bias_s16(in[2], p->has_bias, a + i % 2);
-        }
+    const int32_t channels = p->out_c;
+    int64_t *const sums = m->sums;
+    m->weights = weights;
+    for (int32_t pair = 0; pair < nnacl_pair_units(channels); pair++, m->weights += 4 * words) {
+        const int32_t a = nnacl_pair_channel(channels, pair);
+        sums[0] = sums[2] = nnacl_bias_s16_dsp(ends, a);
+        sums[1] = sums[3] = nnacl_bias_s16_dsp(ends, a + 1);
         if (count == 2) {
             nnacl_multiply2x2_s16_dsp(m);
         } else {
             nnacl_multiply2x1_s16_dsp(m);
         }
-        for (int32_t i = 0; i < 2 * count; i++) {
-            const int32_t channel = a + i % 2;
-            y[i / 2 * p->out_c + channel] = nnacl_finish_s16(m->sums[i], p->has_bias, in[3], p->out_c, channel,
-                                                             p->rounding, p->y_zero, p->q_min, p->q_max);
+        for (int32_t i = 0; i < 2; i++) {
+            const int32_t factor = nnacl_factor_s16_dsp(ends, a + i);
+            for (int32_t position = 0; position < count; position++) {
+                y[position * channels + a + i] = nnacl_finish_s16_dsp(ends, factor, sums[2 * position + i], a + i);
+            }
         }
     }
 }
@@ -53,6 +55,7 @@ void nnacl_conv2d_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *
     const bool runs_lie = p->dilation_w == 1 && p->kernel_w * p->in_c % 2 == 0;
     int16_t *const copies = ctx->workspace;
     int64_t sums[4];
+    const nnacl_ends_s16 ends = {in[2], in[3], p->has_bias, p->out_c, p->rounding, p->y_zero, p->q_min, p->q_max};
 
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
     for (int32_t row = rows.begin; row < rows.end; row++) {
@@ -78,7 +81,7 @@ void nnacl_conv2d_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *
                 m.x = copies;
                 m.second = copies + p->kernel_h * units * 2;
             }
-            run(p, &m, in, count, (int16_t *)out[0] + ((ptrdiff_t)row * p->out_w + column) * p->out_c);
+            run(p, &m, &ends, in[1], count, (int16_t *)out[0] + ((ptrdiff_t)row * p->out_w + column) * p->out_c);
         }
     }
 }

@@ -17,6 +17,27 @@ bool nnacl_conv2d_accepts_s16_dsp(const void *params) {
     return p->x_zero == 0 && p->w_zero == 0 && nnacl_conv2d_accepts_dsp(params);
 }
 
+bool nnacl_conv2d_accepts_s16_mve(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->groups == 1 && p->x_zero == 0 && p->w_zero == 0 && p->has_w_zeros == 0;
+}
+
+/* Sums of so many products fit 32 bits. */
+#define MOST_TAPS_S16 511
+
+static bool accepts_s16(const nnacl_conv2d_params *p, int32_t channels) {
+    return p->out_c == p->in_c && p->out_c >= channels && p->x_zero == 0 && p->w_zero == 0 && p->has_w_zeros == 0 &&
+           p->kernel_h <= MOST_TAPS_S16 && p->kernel_w <= MOST_TAPS_S16 && p->kernel_h * p->kernel_w <= MOST_TAPS_S16;
+}
+
+bool nnacl_depthwise_accepts_s16_dsp(const void *params) {
+    return accepts_s16(params, 4);
+}
+
+bool nnacl_depthwise_accepts_s16_mve(const void *params) {
+    return accepts_s16(params, 8);
+}
+
 /* Kernel rows are runs whatever their dilation. */
 static nnacl_runs kernel_rows(const nnacl_conv2d_params *p) {
     return (nnacl_runs){p->kernel_h, p->kernel_w * p->in_c};

@@ -197,6 +197,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return nnacl_conv2d_s16_dsp_workspace(p);
     }
+    if (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_S16) { /* copies of two windows */
+        return 4 * window_size(p);
+    }
     if (kernel->isa == NNACL_ISA_DSP) {
         return nnacl_conv2d_dsp_workspace(p);
     }
@@ -224,6 +227,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
     }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return nnacl_conv2d_s16_dsp_packed_size(p, index);
+    }
+    if (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_S16) {
+        return 0;
     }
     if (kernel->isa == NNACL_ISA_DSP) {
         return index > 0 ? nnacl_conv2d_dsp_packed_size(p, index) : 0;
@@ -371,8 +377,8 @@ static nnacl_lead conv2d_lead(const void *params, const nnacl_kernel *kernel, in
     case NNACL_ISA_VFP: /* two at a time where they are */
         return conv_window_lead(p, size, size, 2);
     case NNACL_ISA_MVE: /* copies those of s8 whose runs it joins, else computes two or four where they are */
-        if (kernel->dtype == NNACL_F32) {
-            return conv_window_lead(p, size, size, 4);
+        if (kernel->dtype != NNACL_S8) {
+            return conv_window_lead(p, size, size, kernel->dtype == NNACL_F32 ? 4 : 2);
         }
         return conv_window_lead(p, size, size,
                                 nnacl_conv2d_chunked_runs(p).count != nnacl_conv2d_runs(p).count ? 0 : 2);
@@ -435,7 +441,8 @@ static nnacl_lead sweep_lead(const nnacl_conv2d_params *p) {
 static nnacl_lead depthwise_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
     const size_t size = nnacl_dtype_size(kernel->dtype);
-    const bool by_position = kernel->isa == NNACL_ISA_C || reads_columns(kernel), small = is_small_s8(kernel);
+    const bool small = is_small_s8(kernel), is_s16 = kernel->dtype == NNACL_S16;
+    const bool by_position = kernel->isa == NNACL_ISA_C || reads_columns(kernel) || is_s16;
     if (index != 0 || (!small && !by_position)) {
         return nnacl_lead_none();
     }

@@ -54,6 +54,10 @@ bool nnacl_dense_accepts_centred(const void *params) {
     return p->has_w_zeros == 0 && p->w_zero == 0;
 }
 
+bool nnacl_dense_accepts_s16_mve(const void *params) {
+    return nnacl_dense_accepts_centred(params) && ((const nnacl_dense_params *)params)->x_zero == 0;
+}
+
 bool nnacl_dense_accepts_s16_dsp(const void *params) {
     const nnacl_dense_params *p = params;
     return nnacl_dense_accepts_centred(params) && p->x_zero == 0 && p->depth >= 2 && p->units >= 2;
@@ -77,6 +81,9 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
     }
     if (kernel->isa == NNACL_ISA_DSP && kernel->dtype == NNACL_S16) {
         return index == 1 ? nnacl_pairs_s16_size(p->units, (nnacl_runs){1, p->depth}) : 0;
+    }
+    if (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_S16) {
+        return 0;
     }
     if (kernel->isa == NNACL_ISA_DSP || kernel->isa == NNACL_ISA_MVE) {
         return index > 0 ? nnacl_dense_small_packed_size(p, kernel->isa, index) : 0;

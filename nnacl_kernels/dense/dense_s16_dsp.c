@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/dot_s16.h"
+#include "common/finish_s16_dsp.h"
 #include "common/multiply_s16_dsp.h"
 #include "common/pairs_s16.h"
 #include "common/share.h"
@@ -8,12 +8,12 @@
 NNACL_DECLARE(nnacl_dense_s16_dsp);
 
 /* One pair of units and one or two rows. `m` has everything but sums. */
-static void run(const nnacl_dense_params *p, nnacl_multiply_s16_dsp *m, const void *const in[], int32_t unit,
+static void run(const nnacl_dense_params *p, nnacl_multiply_s16_dsp *m, const nnacl_ends_s16 *ends, int32_t unit,
                 int32_t count, int16_t *y) {
     int64_t sums[4];
     const int8_t *last = m->weights + 4 * m->units;
     for (int32_t i = 0; i < 2 * count; i++) {
-        sums[i] = nnacl_bias_s16(in[2], p->has_bias, unit + i % 2);
+        sums[i] = nnacl_bias_s16_dsp(ends, unit + i % 2);
         if (p->depth % 2) {
             sums[i] += (i < 2 ? m->x : m->second)[p->depth - 1] * last[i % 2];
         }
@@ -26,14 +26,16 @@ static void run(const nnacl_dense_params *p, nnacl_multiply_s16_dsp *m, const vo
         nnacl_multiply2x1_s16_dsp(&rows);
     }
     for (int32_t i = 0; i < 2 * count; i++) {
-        y[i / 2 * p->units + unit + i % 2] = nnacl_finish_s16(sums[i], p->has_bias, in[3], p->units, unit + i % 2,
-                                                              p->rounding, p->y_zero, p->q_min, p->q_max);
+        const int32_t channel = unit + i % 2;
+        y[i / 2 * p->units + channel] =
+            nnacl_finish_s16_dsp(ends, nnacl_factor_s16_dsp(ends, channel), sums[i], channel);
     }
 }
 
 void nnacl_dense_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_dense_params *p = params;
     const ptrdiff_t pair_size = 4 * nnacl_pair_units(p->depth);
+    const nnacl_ends_s16 ends = {in[2], in[3], p->has_bias, p->units, p->rounding, p->y_zero, p->q_min, p->q_max};
 
     const nnacl_range pairs = nnacl_share(ctx, nnacl_pair_units(p->units));
     for (int32_t row = 0, count; row < p->rows; row += count) {
@@ -43,7 +45,7 @@ void nnacl_dense_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *c
         m.second = m.x + p->depth;
         for (int32_t pair = pairs.begin; pair < pairs.end; pair++) {
             m.weights = (const int8_t *)in[1] + pair * pair_size;
-            run(p, &m, in, nnacl_pair_channel(p->units, pair), count, (int16_t *)out[0] + (ptrdiff_t)row * p->units);
+            run(p, &m, &ends, nnacl_pair_channel(p->units, pair), count, (int16_t *)out[0] + (ptrdiff_t)row * p->units);
         }
     }
 }

@@ -16,21 +16,12 @@ typedef void (*nnacl_svdf_features)(const nnacl_svdf_params *p, const int8_t *x,
 /* What is done once with an input, or NULL. */
 typedef void (*nnacl_svdf_begin)(const nnacl_svdf_params *p, const int8_t *x, void *workspace);
 
-/* Moves the memory of a filter on by one and returns its sum. `old` may be `memory`. */
-static inline uint32_t nnacl_svdf_remember(const int16_t *old, int16_t *memory, const int16_t *weights, int32_t count,
-                                           int32_t newest) {
-    uint32_t sum = (uint32_t)(newest * weights[count - 1]);
-    for (int32_t j = 0; j < count - 1; j++) {
-        const int16_t value = old[j + 1];
-        memory[j] = value;
-        sum += (uint32_t)(value * weights[j]);
-    }
-    memory[count - 1] = (int16_t)newest;
-    return sum;
-}
+/* Moves `count` numbers from `from` to `to`, which may lie just before it, and returns the sum of their products with
+ * the weights, modulo 2^32. */
+typedef int32_t (*nnacl_svdf_move)(const int16_t *from, int16_t *to, const int16_t *weights, int32_t count);
 
 static inline void nnacl_run_svdf(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[],
-                                  nnacl_svdf_begin begin, nnacl_svdf_features compute) {
+                                  nnacl_svdf_begin begin, nnacl_svdf_features compute, nnacl_svdf_move move) {
     const nnacl_svdf_params *p = params;
     const int16_t *times = in[2];
     const int32_t *bias = p->has_bias ? in[3] : NULL;
@@ -60,8 +51,11 @@ static inline void nnacl_run_svdf(const nnacl_ctx *ctx, const void *params, cons
             }
             const int32_t feature = features[filter - computed + NNACL_SVDF_FILTERS];
             const int32_t newest = nnacl_saturate_s16(nnacl_requant_double(feature, p->state_mult, p->state_shift));
-            sum += nnacl_svdf_remember((const int16_t *)in[4] + first, (int16_t *)out[1] + first,
-                                       times + (ptrdiff_t)filter * p->memory, p->memory, newest);
+            const int16_t *old = (const int16_t *)in[4] + first, *weights = times + (ptrdiff_t)filter * p->memory;
+            int16_t *memory = (int16_t *)out[1] + first;
+            sum += (uint32_t)move(old + 1, memory, weights, p->memory - 1);
+            sum += (uint32_t)(newest * weights[p->memory - 1]);
+            memory[p->memory - 1] = (int16_t)newest;
         }
         const int32_t scaled = nnacl_requant_double((int32_t)sum, p->y_mult, p->y_shift);
         y[i] = (int8_t)nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), p->q_min, p->q_max);

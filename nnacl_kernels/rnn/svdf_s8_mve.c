@@ -15,5 +15,5 @@ static void compute(const nnacl_svdf_params *p, const int8_t *x, const int8_t *w
 }
 
 void nnacl_svdf_s8_mve(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_run_svdf(ctx, params, in, out, NULL, compute);
+    nnacl_run_svdf(ctx, params, in, out, NULL, compute, nnacl_move_s16_mve);
 }
