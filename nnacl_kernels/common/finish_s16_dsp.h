@@ -36,6 +36,9 @@ static inline int32_t nnacl_factor_s16_dsp(const nnacl_ends_s16 *ends, int32_t c
     return left <= 16 ? (int32_t)((uint32_t)reduced << left) : 0;
 }
 
+/* Whatever the sum. */
+int16_t nnacl_finish_exact_s16(const nnacl_ends_s16 *ends, int64_t sum, int32_t channel);
+
 static inline int16_t nnacl_finish_s16_dsp(const nnacl_ends_s16 *ends, int32_t factor, int64_t sum, int32_t channel) {
     const int32_t low = (int32_t)(uint32_t)(uint64_t)sum;
     if (factor && sum == low) {
@@ -43,8 +46,7 @@ static inline int16_t nnacl_finish_s16_dsp(const nnacl_ends_s16 *ends, int32_t f
         __asm__("smmulr %0, %1, %2" : "=r"(scaled) : "r"(low), "r"(factor));
         return (int16_t)nnacl_clamp_s32(scaled + ends->zero, ends->q_min, ends->q_max);
     }
-    return nnacl_finish_s16(sum, ends->has_bias, ends->requant, ends->channels, channel, ends->rounding, ends->zero,
-                            ends->q_min, ends->q_max);
+    return nnacl_finish_exact_s16(ends, sum, channel);
 }
 
 #endif
