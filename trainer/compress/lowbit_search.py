@@ -99,6 +99,10 @@ class SearchedWeight(nn.Module):
         return -(distance**2) / (2 * SPREAD**2)
 
     def forward(self, logits: Tensor) -> Tensor:
+        if getattr(torch.compiler, "is_exporting", bool)():
+            raise InputError(
+                "a weight that is still searched cannot be exported or traced", hint="LowBitSearch.convert(model) first"
+            )
         if not self.training or self.state_pass:
             return self.codes(logits) * self.scale
         if self.temperature == 0:

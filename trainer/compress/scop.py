@@ -137,7 +137,15 @@ class Scop(Compressor):
         return {"kept": {group.layers[0]: list(group.kept) for group in self.pruned}}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Before ``apply``: that cut is repeated. After it: the cut has to be the same.
+
+        :raises InputError: it is another.
+        """
         self._plan = {str(name): [int(index) for index in kept] for name, kept in state["kept"].items()}
+        if self.pruned and self._plan != self.state_dict()["kept"]:
+            raise InputError(
+                "the stored run kept other channels", hint="begin with the same weights, data and seed as that run"
+            )
 
     def _groups(self, layout: Layout) -> dict[int, list[Producer]]:
         self.kept_by_layer = layout.reasons()

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -217,3 +219,27 @@ def test_mistakes_are_named() -> None:
             remove_channels(model, layout, {root: torch.tensor(kept, dtype=torch.long)})
     with pytest.raises(InputError, match="cannot go"):
         remove_channels(model, layout, {0: torch.tensor([0])})
+
+
+def test_channels_are_gone_from_the_exported_graph(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+    torch.manual_seed(0)
+    model, x = randomized(Separable()), torch.randn(1, 3, 6, 6)
+    layout = trace_layout(model, (x,))
+    remove_channels(model, layout, {root: torch.arange(layout.sizes[root] // 2) for root in layout.free_groups()})
+    wanted = model(x).detach().numpy()
+    torch.onnx.export(model, (x,), tmp_path / "small.onnx", dynamo=True, verbose=False)
+    proto = onnx.load(tmp_path / "small.onnx")
+    shapes = {item.name: list(item.dims) for item in proto.graph.initializer}
+    assert [shapes[f"{name}.weight"] for name in ("stem.0", "squeeze", "excite", "point", "head")] == [
+        [3, 3, 3, 3],
+        [1, 3, 1, 1],
+        [3, 1, 1, 1],
+        [3, 2 + 2 * 3, 1, 1],
+        [4, 3 * 4],
+    ]
+    session = onnxruntime.InferenceSession(tmp_path / "small.onnx", providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {proto.graph.input[0].name: x.numpy()})
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
