@@ -36,6 +36,7 @@ from .state_norm import (
     StatePass,
     add_state_norms,
     remove_state_norms,
+    remove_state_pass,
     replace_modules,
     state_mode,
 )
@@ -190,7 +191,6 @@ class LowBitSearch(Compressor):
         self.temperature = temperature or Temperature()
         self.settle = require_share(settle, "settle")
         self._searched: list[tuple[SearchedWeight, nn.Parameter]] = []
-        self._handle: Any = None
 
     def hyperparameters(self) -> Mapping[str, Any]:
         return {
@@ -226,7 +226,7 @@ class LowBitSearch(Compressor):
             parametrize.register_parametrization(layer, "weight", search, unsafe=True)
             search.train(layer.training)
         model = add_state_norms(model)
-        self._handle = model.register_forward_pre_hook(StatePass(), with_kwargs=True)
+        model.register_forward_pre_hook(StatePass(), with_kwargs=True)
         self._searched = [(search, logits) for _, search, logits in searched_layers(model)]
         return model
 
@@ -255,6 +255,18 @@ class LowBitSearch(Compressor):
                 total, weights = total + float(likeliest.sum()), weights + likeliest.numel()
         return total / max(weights, 1)
 
+    def calibrate(self, model: nn.Module, batches: Iterable[Any]) -> None:
+        """Collects the statistics of batch normalization for discrete weights, without training.
+
+        :param batches: inputs of the model, or tuples and lists whose first member is one.
+        """
+        was_training = model.training
+        model.train()
+        with torch.no_grad(), state_mode(model):
+            for batch in batches:
+                model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+        model.train(was_training)
+
     @torch.no_grad()
     def convert(self, model: nn.Module) -> nn.Module:
         """Low-bit layers (``lowbit_layers``) with the likeliest codes, and plain batch normalizations.
@@ -265,7 +277,7 @@ class LowBitSearch(Compressor):
         if any(isinstance(m, StateBatchNorm) and not int(m.state_batches) for m in model.modules()):
             raise InputError(
                 "batch normalization has seen no batch with discrete weights",
-                hint="train by calling the model itself, not its parts, or run calibrate(model, batches) first",
+                hint="train by calling the model itself, not its parts, or run LowBitSearch.calibrate first",
             )
         model.eval()
         new: dict[str, nn.Module] = {}
@@ -277,8 +289,7 @@ class LowBitSearch(Compressor):
             new[name] = low_bit(layer, codes, search.scale.flatten())
         model = replace_modules(model, new)
         model = remove_state_norms(model)
-        if self._handle is not None:
-            self._handle.remove()
+        remove_state_pass(model)
         self._searched = []
         return fold_norms(model) if self.fold else model
 
@@ -301,16 +312,3 @@ def searched_layers(model: nn.Module) -> Iterable[tuple[str, SearchedWeight, nn.
         chain: Any = layer.parametrizations["weight"]
         if isinstance(chain[0], SearchedWeight):
             yield name, chain[0], chain.original
-
-
-def calibrate(model: nn.Module, batches: Iterable[Any]) -> None:
-    """Collects the statistics of batch normalization for discrete weights, without training.
-
-    :param batches: inputs of the model, or tuples and lists whose first member is one.
-    """
-    was_training = model.training
-    model.train()
-    with torch.no_grad(), state_mode(model):
-        for batch in batches:
-            model(batch[0] if isinstance(batch, (tuple, list)) else batch)
-    model.train(was_training)

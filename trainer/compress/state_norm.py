@@ -122,3 +122,11 @@ class StatePass:
                 model(*args, **kwargs)
         finally:
             self.running = False
+
+
+def remove_state_pass(model: nn.Module) -> None:
+    """Takes the hook away."""
+    for key, hook in list(model._forward_pre_hooks.items()):
+        if isinstance(hook, StatePass):
+            del model._forward_pre_hooks[key]
+            model._forward_pre_hooks_with_kwargs.pop(key, None)

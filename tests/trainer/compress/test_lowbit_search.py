@@ -21,7 +21,6 @@ from microlith.trainer.compress.lowbit_search import (  # noqa: E402
     LowBitSearch,
     SearchedWeight,
     Temperature,
-    calibrate,
     fitting_scale,
     searched_layers,
 )
@@ -162,6 +161,7 @@ def test_converted_weights_are_scale_times_code_and_give_the_same_output(bits: i
         )
         np.testing.assert_array_equal(layer.weight.numpy(), product)
     assert not any(isinstance(module, (StateBatchNorm, SearchedWeight)) for module in plain.modules())
+    assert not any(module._forward_pre_hooks for module in plain.modules())
 
 
 def test_normalization_becomes_part_of_scale_and_bias() -> None:
@@ -232,7 +232,7 @@ def test_bits_by_pattern_and_one_scale_for_a_layer() -> None:
     search = LowBitSearch({"0": 4, "6": 1}, per_channel=False)
     model = search.apply(small_net())
     assert {name: found.bits for name, found, _ in searched_layers(model)} == {"0": 4, "6": 1}
-    calibrate(model, [torch.randn(8, 2, 5, 5)])
+    search.calibrate(model, [torch.randn(8, 2, 5, 5)])
     plain = search.convert(model)
     assert plain[0].bits <= 4 and plain[6].bits == 1 and isinstance(plain[3], nn.Conv2d)
     assert len(plain[6].scale.unique()) == 1

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import nn  # noqa: E402
 
 from microlith.errors import InputError, UnsupportedError  # noqa: E402
-from microlith.trainer.compress.lowbit_search import LowBitSearch, calibrate  # noqa: E402
+from microlith.trainer.compress.lowbit_search import LowBitSearch  # noqa: E402
 from microlith.trainer.compress.magnitude import MagnitudePruning, ramp, smallest  # noqa: E402
 
 
@@ -119,7 +119,7 @@ def test_weights_that_are_searched_cannot_be_masked() -> None:
         MagnitudePruning(0.5, layers=["2"]).apply(model)
     pruning = MagnitudePruning(0.5)  # takes the others
     pruning.apply(model)
-    calibrate(model, [torch.randn(2, 1, 6, 6)])
+    search.calibrate(model, [torch.randn(2, 1, 6, 6)])
     plain = search.convert(pruning.convert(model))
     assert plain[2].bits <= 2 and float((plain[4].weight == 0).float().mean()) == 0.5
 
