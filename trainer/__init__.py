@@ -16,15 +16,23 @@ if TYPE_CHECKING:
     from .compress.knockoffs import GaussianKnockoffs
     from .compress.lowbit_search import LowBitSearch, Temperature
     from .compress.magnitude import MagnitudePruning
+    from .compress.qat import QAT
     from .compress.scop import Scop
+    from .distill import Distillation
+    from .exporting import Agreement, Exported, ExportError, export
     from .fit_callbacks import EarlyStopping, NotFiniteError, ReduceLROnPlateau
     from .fitting import Fitted, fit
     from .runs import Run, RunTable
 
 __all__ = [
+    "QAT",
+    "Agreement",
     "Compose",
     "Compressor",
+    "Distillation",
     "EarlyStopping",
+    "ExportError",
+    "Exported",
     "Fitted",
     "GaussianKnockoffs",
     "LowBitSearch",
@@ -35,23 +43,30 @@ __all__ = [
     "RunTable",
     "Scop",
     "Temperature",
+    "export",
     "fit",
 ]
 
 _PLACES = {
+    "Agreement": "exporting",
     "Compose": "compress.compressor",
     "Compressor": "compress.compressor",
+    "Distillation": "distill",
     "EarlyStopping": "fit_callbacks",
+    "ExportError": "exporting",
+    "Exported": "exporting",
     "Fitted": "fitting",
     "GaussianKnockoffs": "compress.knockoffs",
     "LowBitSearch": "compress.lowbit_search",
     "MagnitudePruning": "compress.magnitude",
     "NotFiniteError": "fit_callbacks",
+    "QAT": "compress.qat",
     "ReduceLROnPlateau": "fit_callbacks",
     "Run": "runs",
     "RunTable": "runs",
     "Scop": "compress.scop",
     "Temperature": "compress.lowbit_search",
+    "export": "exporting",
     "fit": "fitting",
 }
 

@@ -17,6 +17,9 @@ from .onnx_graph import OnnxNode, Reject, Sizes, usable_array
 QUANTIZING = frozenset({"DequantizeLinear", "QuantizeLinear"})
 """Operators whose integers stay in the graph, since integer kernels may want them."""
 
+MOVING = frozenset({"Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten"})
+"""Operators that only move numbers: what they make of decoded integers is still that."""
+
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
@@ -30,6 +33,8 @@ def compute(node: OnnxNode) -> list[np.ndarray] | None:
     """The outputs of a node whose inputs are all constant, or None when they are not or ONNX cannot tell."""
     if node.op in RANDOM | QUANTIZING or any(attribute.HasField("g") for attribute in node.proto.attribute):
         return None
+    if node.op in MOVING and any(isinstance(entry, Value) and entry.decoded_from is not None for entry in node.entries):
+        return None  # its row keeps the origin
     names: list[str] = []
     feeds: dict[str, np.ndarray] = {}
     for index, entry in enumerate(node.entries):

@@ -115,6 +115,14 @@ def per_channel_dense(b: Qdq, x: str) -> tuple[str, float]:
     return b.layer("MatMul", [x, w], "y"), 0.05
 
 
+def turned_weights_dense(b: Qdq, x: str) -> tuple[str, float]:
+    """As PyTorch exports a linear layer: the weights are transposed behind their DequantizeLinear."""
+    rng = np.random.default_rng(5)
+    scales, zeros = rng.uniform(0.005, 0.02, 5), np.zeros(5, np.int8)
+    w = b.weights("w", rng.integers(-127, 128, (5, SHAPE[-1])).astype(np.int8), scales, zeros, axis=0)
+    return b.layer("MatMul", [x, b.layer("Transpose", [w], "t", perm=[1, 0])], "y"), 0.05
+
+
 def product(b: Qdq, x: str) -> tuple[str, float]:
     turned = b.layer("Transpose", [x], "t", perm=[0, 2, 1])
     return b.layer("MatMul", [x, turned], "y"), 0.2
@@ -153,6 +161,7 @@ LAYERS = (
     quotient,
     asymmetric_dense,
     per_channel_dense,
+    turned_weights_dense,
     product,
     gelu_chain,
     total,
