@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The training side: make a model ready for devices with PyTorch and Lightning.
 
 Install it with ``pip install 'microlith[train]'``; ``docs/training.md`` shows how it is used. Nothing heavy is imported

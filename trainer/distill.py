@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Knowledge distillation: a small model learns from the outputs of a large one."""
 
 from __future__ import annotations

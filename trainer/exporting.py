@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``export``: a trained model to ONNX and on to a .lith file, with what each step changed in numbers."""
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def export(
         for module, mode in modes.items():
             module.training = mode
 
-    import microlith
+    from microlith import convert, load, modelfile
 
     with explain_missing():
         import onnxruntime
@@ -124,15 +125,13 @@ def export(
     by_onnx = run_rows(lambda row: session.run(None, feeds(row)), inputs, dynamic_batch)
     steps = [agreement("ONNX Runtime", by_onnx, "PyTorch", expected, min_sqnr)]
 
-    graph = microlith.convert(proto, **options)
+    graph = convert(proto, **options)
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     onnx_path = target.with_suffix(".onnx")
     try:
-        from microlith import modelfile
-
         modelfile.save(graph, fresh)
         if all(value.dtype.is_float for value in graph.inputs) or not options.get("integer_borders"):
-            with microlith.load(fresh) as loaded:
+            with load(fresh) as loaded:
                 by_us = run_rows(lambda row: list(loaded.run(feeds(row)).values()), inputs, dynamic_batch)
             if not options.get("head"):
                 steps.append(agreement("Microlith", by_us, "ONNX Runtime", by_onnx, min_sqnr))

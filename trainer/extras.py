@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to say when a package of an extra is not installed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What happens around the steps of training: seeds, stopping, learning rates, histograms, the table of runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is looked at before anything is trained, so that a mistake shows in the first second."""
 
 from __future__ import annotations

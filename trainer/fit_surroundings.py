@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What surrounds a training run: its row in the table, the processes it is made of, and what PyTorch says aloud."""
 
 from __future__ import annotations

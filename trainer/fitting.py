@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``fit``: trains a model with Lightning, keeps checkpoints, logs and a row in the table of runs."""
 
 from __future__ import annotations

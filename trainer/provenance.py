@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a run comes from: the revision of the code and the versions of what computes."""
 
 from __future__ import annotations

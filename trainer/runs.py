@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of runs: what was trained on which data with which numbers, and what came out. SQLite, no PyTorch.
 
 ``runs.db`` lies in the folder of the runs beside a folder for each; several processes may write at a time.

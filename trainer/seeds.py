@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seeds that follow from where training stands."""
 
 from __future__ import annotations

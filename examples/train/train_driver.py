@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the examples share: train a model, make it small, export it, run it as C on an emulated microcontroller.
 
 Each example says what its data, its model and its score are (``Example``); ``main`` does the rest and prints a table

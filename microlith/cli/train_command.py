@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """microlith train: what was trained. Training itself is a Python program (docs/training.md)."""
 
 from __future__ import annotations

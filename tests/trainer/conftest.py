@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the helper modules of this folder importable, and keeps PyTorch from taking all cores of a busy machine."""
 
 import sys

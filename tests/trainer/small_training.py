@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the training side train: the digits of scikit-learn with a model that takes a second."""
 
 from __future__ import annotations

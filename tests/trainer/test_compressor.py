@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The interface of compressors, and several of them on one model."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Knowledge distillation: the loss is that of the paper, and a teacher teaches."""
 
 from __future__ import annotations

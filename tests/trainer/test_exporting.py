@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``trainer.export``: PyTorch, ONNX Runtime and Microlith agree, and what does not is said."""
 
 from __future__ import annotations

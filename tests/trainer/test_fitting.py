@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``trainer.fit``: what it accepts, what it refuses, what it leaves behind."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quantization-aware training: by the rules of the ops, to integers without a float layer."""
 
 from __future__ import annotations

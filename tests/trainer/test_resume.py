@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A run that is killed goes on to the same weights, bit for bit."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of runs, and the command that shows it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one interface of everything that makes a model smaller while it is trained.
 
 A compressor prepares a model (``apply``), is told by the loop of ``trainer.fit`` where training stands (``on_step``,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where fake quantization goes: a quantizer for torchao's PT2E flow whose rules are those of ``OpDef.quant``.
 
 Each operation of PyTorch that becomes an op with an integer form gets what that op says: weights symmetric from -127 to
@@ -209,8 +210,9 @@ class OpQuantizer(Quantizer):
         specs: dict[Node, Any] = {}
         if weights is not None:
             grouped = name == "conv_transpose" and len(node.args) > 6 and node.args[6] != 1
-            specs = {value: self.activation for value in fresh if value is inputs[0]}
-            specs[inputs[1]] = _weights(None if grouped else weights)
+            # torchao wants to be told about the input of a convolution even where nothing is to be done.
+            known = SharedQuantizationSpec(inputs[0]) if _is_quantized(inputs[0]) else self.activation
+            specs = {inputs[0]: known, inputs[1]: _weights(None if grouped else weights)}
             self.weighted.append(node.name)
         elif name == "layer_norm":
             specs = {value: self.activation for value in fresh if value is inputs[0]}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Quantization-aware training: the model learns with the rounding that integers will bring."""
 
 from __future__ import annotations
