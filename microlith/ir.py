@@ -154,6 +154,13 @@ class Node:
         self.subgraphs: list[Graph] = []
         """What an op of ``ops/control.py`` runs. A subgraph sees nothing of the graph around it but its inputs."""
 
+    @classmethod
+    def loose(cls, op: str, name: str, attrs: Mapping[str, Any], source: str, inputs: Sequence[Value | None]) -> Node:
+        """A node of no graph: its inputs do not know it. Without outputs."""
+        node = cls(op, name, attrs, source)
+        node._inputs = list(inputs)
+        return node
+
     @property
     def inputs(self) -> tuple[Value | None, ...]:
         return tuple(self._inputs)

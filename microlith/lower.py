@@ -18,9 +18,11 @@ from .binding import Binding, BoundNode, bind_graph
 from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
 from .nnacl_kernels import catalogue, planner
+from .optimum import Planned
 from .order import choose_order
 from .regions import MemoryRegion, PlacedRegion, place
 from .size_ranges import Size, SizeRange, split
+from .split_views import with_slices
 from .sweep import Sweep, sweep
 
 
@@ -128,6 +130,8 @@ class Program:
     """The symbols whose sizes are chosen at run time. Combinations are in the order of ``itertools.product``."""
     ordering: Ordering | None = None
     """None: the order of the model was kept without a look at others."""
+    planned: Planned | None = None
+    """What the memory planner was given."""
     regions: tuple[PlacedRegion, ...] = ()
     """The memories among which the arena is divided, from fast to slow; empty: there is one. ``arena_size`` is what all
     of them take."""
@@ -223,6 +227,8 @@ class _Machine:
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
+    if machine.overlap and swept is None:
+        binding = with_slices(binding, machine.alignment)
     bound, types, alignment = binding.nodes, binding.types, machine.alignment
     others = [machine.substitute(item, binding) if machine.substitute and swept is None else None for item in bound]
     chosen = [
@@ -283,9 +289,10 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
             else:
                 ordering = dataclasses.replace(ordering, optimal=False)
     reads = [bytes_read(item, nbytes) for item in bound]
+    run = [planner.PlanNode((), (index_of[s],)) if isinstance(s, Value) else plan_nodes[s] for s in order]
+    planned = Planned(tuple(plan_tensors), (*run, *writes), tuple(inputs), tuple(outputs), alignment)
     placement = None
     if machine.regions:
-        run = [planner.PlanNode((), (index_of[s],)) if isinstance(s, Value) else plan_nodes[s] for s in order]
         working = [
             0 if isinstance(s, Value) else accesses_of_workspace(bound[s], reads[s], workspaces[s]) for s in order
         ]
@@ -343,6 +350,7 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         states=tuple(ProgramState(index_of[state.input], state.start()) for state in graph.states),
         ranges={} if swept is None else dict(zip(swept.symbols, swept.ranges, strict=True)),
         ordering=ordering,
+        planned=planned,
         regions=() if placement is None else placement.regions,
     )
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from microlith.codegen.execute import Size
     from microlith.codegen.stack_depth import StackDepth
     from microlith.ir import Graph
+    from microlith.lower import Program
+    from microlith.optimum import Optimum
     from microlith.regions import MemoryRegion
 
 NAME = "check"
@@ -56,6 +58,10 @@ def command(
     measure: Annotated[
         bool, typer.Option("--measure", help="Compile in a temporary folder to know code and stack too.")
     ] = False,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="Find out whether any placement needs a smaller arena (extra: microlith[plan])."),
+    ] = False,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -76,6 +82,7 @@ def command(
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)
         raise typer.Exit(1) from None
+    optimum = _optimum(program) if prove else None
     regions = parse_regions(region)
     placement = _placement(graph, target, regions) if regions else ()
     size, stack = _measured(graph, target) if measure else (None, None)
@@ -101,6 +108,7 @@ def command(
         "parameters": sum(tensor.type.count for tensor in program.tensors if tensor.data is not None),
         "arena_bytes": program.arena_size,
         "arena_lower_bound": program.arena_lower_bound,
+        "arena_least": None if optimum is None else optimum.bound,
         "activation_bytes": sum(tensor.nbytes for tensor in program.tensors if tensor.data is None),
         "by_lifetime_bytes": lower(graph, row.isa, alignment=row.alignment).arena_size,
         "ordering": None if program.ordering is None else dataclasses.asdict(program.ordering),
@@ -129,6 +137,17 @@ def command(
         _print(report, model.name, "the emulated board" if not any(budgets.values()) else "your chip")
     if problems:
         raise typer.Exit(1)
+
+
+def _optimum(program: Program) -> Optimum:
+    """Whether a smaller arena is possible; known without a search where it is as small as what lives at one time."""
+    from microlith.optimum import Optimum, prove
+
+    if program.arena_size <= program.arena_lower_bound or program.planned is None:
+        return Optimum(program.arena_lower_bound, program.arena_size)
+    with progress_bar("prove the arena"):
+        found = prove(program.planned, program.arena_size)
+    return Optimum(max(found.bound, program.arena_lower_bound), program.arena_size)
 
 
 def _placement(graph: Graph, target: str, regions: Sequence[MemoryRegion]) -> tuple[Mapping[str, Any], ...]:
@@ -179,6 +198,9 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
         f"{bytes_text(report['arena_lower_bound'])}), flash {bytes_text(report['flash_bytes'])} ({flash})",
         highlight=False,
     )
+    if (least := report["arena_least"]) is not None:
+        proof = "no placement needs less" if least >= report["arena_bytes"] else f"the least may be {bytes_text(least)}"
+        console.print(f"arena of {report['arena_bytes']:,} bytes: {proof}", highlight=False)
     if report["stack_bytes"] is not None:
         deepest = [f"{x['op']}, {x['kernel']}" for x in report["layers"] if x["stack_bytes"] == report["stack_bytes"]]
         where = f" ({deepest[0]})" if deepest else ""
