@@ -5,6 +5,9 @@ VENV := .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 MODELS ?=
+# Where pip looks for PyTorch too. On Linux its default has CUDA, which nothing here needs;
+# https://download.pytorch.org/whl/cpu has it for processors, a tenth of the size.
+TORCH_INDEX ?=
 KERNELS ?= own
 TARGETS ?= cortex-m4 cortex-m7 cortex-m33 cortex-m55 cortex-m0plus
 
@@ -15,20 +18,21 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 C_FILES = $(shell git ls-files '*.c' '*.h')
 LIBRARY_SOURCES := pyproject.toml $(shell find runtime nnacl_kernels \
     -name '*.[ch]' -o -name '*.def' -o -name CMakeLists.txt -o -name '*.cmake')
-PIP_INSTALL := $(VENV)/bin/pip install --quiet
+PIP_INSTALL := $(VENV)/bin/pip install --quiet $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 EDITABLE := $(PIP_INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-full bench-cpu bench-mcu models-table train lint format clean
+.PHONY: help demo test test-full bench-cpu bench-mcu models-table train train-examples lint format clean
 
 help:
 	@echo "make demo       recognise digits: convert, run, generate C, run it here and on an emulated Cortex-M4"
-	@echo "make test       the tests, without the slow ones"
-	@echo "make test-full  all tests (installs torch)"
+	@echo "make test       the tests, without the slow ones (installs torch; TORCH_INDEX names an index to take it from)"
+	@echo "make test-full  all tests (installs torch and ray)"
 	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folders, TARGETS=names,"
 	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names)"
 	@echo "make bench-cpu  times beside other engines from PyPI, which it installs (MODELS=names of networks)"
 	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
 	@echo "make train      train the model of the demo again (installs torch)"
+	@echo "make train-examples  five models from data to an emulated Cortex-M4 (installs torch)"
 	@echo "make lint       style and types"
 	@echo "make format     put every file into the style"
 	@echo "make clean      remove what the build and the tests wrote, .venv included"
@@ -36,10 +40,10 @@ help:
 demo: $(VENV)/.system-demo $(VENV)/.installed
 	$(VENV)/bin/python examples/digits/demo.py
 
-test: $(VENV)/.system-test $(VENV)/.installed-test
+test: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
 	$(VENV)/bin/pytest -m "not slow" -n $(JOBS) $(PYTEST_ARGS)
 
-test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-train
+test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-ray
 	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
@@ -58,6 +62,10 @@ models-table: $(VENV)/.system-test $(VENV)/.installed-test
 
 train: $(VENV)/.installed-train
 	$(VENV)/bin/python examples/digits/train.py
+
+train-examples: $(VENV)/.system-demo $(VENV)/.installed-train
+	for name in tabular_mlp anomaly_autoencoder digits_cnn tiny_transformer keyword_spotting; do \
+	    $(VENV)/bin/python examples/train/$$name.py || exit 1; done
 
 # mypy sees the package as it is installed: the folders of the root under the one name.
 lint: $(VENV)/.installed-dev
