@@ -212,7 +212,9 @@ class OpQuantizer(Quantizer):
             grouped = name == "conv_transpose" and len(node.args) > 6 and node.args[6] != 1
             # torchao wants to be told about the input of a convolution even where nothing is to be done.
             known = SharedQuantizationSpec(inputs[0]) if _is_quantized(inputs[0]) else self.activation
-            specs = {inputs[0]: known, inputs[1]: _weights(None if grouped else weights)}
+            specs = {inputs[0]: known}
+            if not _is_made_of_codes(inputs[1]):
+                specs[inputs[1]] = _weights(None if grouped else weights)
             self.weighted.append(node.name)
         elif name == "layer_norm":
             specs = {value: self.activation for value in fresh if value is inputs[0]}
@@ -272,6 +274,11 @@ def _is_quantized(node: Node) -> bool:
     """Whether the result of a node is quantized where it is made."""
     annotation = node.meta.get("quantization_annotation")
     return annotation is not None and annotation.output_qspec is not None
+
+
+def _is_made_of_codes(node: Node) -> bool:
+    """Whether weights are integers already, times a scale (``lowbit_layers``), which no rounding may touch."""
+    return node.op == "call_function" and str(node.target).startswith("quantized_decomposed.dequantize")
 
 
 def _only_counts(node: Node) -> bool:

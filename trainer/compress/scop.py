@@ -340,11 +340,12 @@ def choose_channels(
 ) -> dict[int, Tensor]:
     """Ascending indices of the channels that stay; at least one of each group.
 
-    :param overall: a share of all channels together, in place of ``shares``.
+    :param overall: a share of all channels together, in place of ``shares``; scores are then relative to the mean of
+        their group, since factors of different layers mean different things.
     """
     removed = {root: round(shares[root] * len(each)) for root, each in scores.items()}
     if overall is not None:
-        everything = torch.cat(list(scores.values()))
+        everything = torch.cat([each / each.abs().mean().clamp_min(1e-12) for each in scores.values()])
         lowest = torch.argsort(everything, stable=True)[: round(overall * len(everything))]
         owner = torch.cat([torch.full((len(each),), root) for root, each in scores.items()])
         removed = {root: int((owner[lowest] == root).sum()) for root in scores}
