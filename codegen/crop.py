@@ -11,9 +11,11 @@ from ..dtypes import DType
 from ..errors import InputError
 from ..ir import Graph, Node
 from ..nnacl_kernels import catalogue
+from ..ops import fused
 from ..version import __version__
 from . import emit
 from .closure import kernel_files
+from .fused import kept_functions
 
 _RUNTIME_FILES = (
     "CMakeLists.txt",
@@ -90,6 +92,9 @@ def crop(
     files["nnacl_kernels/kernels.def"] = ("\n".join(lines) + "\n").encode()
     lines = ["/* The ops of this library. */", *(f"NNACL_OP({op})" for op in ops)]
     files["nnacl_kernels/ops.def"] = ("\n".join(lines) + "\n").encode()
+    functions = {function for graph in graphs for node in _nodes(graph) for function in _functions(node)}
+    if f"nnacl_kernels/{fused.HEADER}" in files:
+        files[f"nnacl_kernels/{fused.FUNCTIONS_FILE}"] = kept_functions(functions).encode()
     files |= _copies(catalogue.ROOT, _KERNEL_FILES, "nnacl_kernels")
     files |= _copies(runtime, _RUNTIME_FILES, "runtime")
     result = Cropped(tuple(ops), tuple(row.symbol for row in rows), tuple(extensions))
@@ -146,6 +151,13 @@ def _needs(node: Node) -> Iterator[tuple[str, int]]:
     """Op and element type of the kernel that runs a node; nothing for control flow, which the runtime runs itself."""
     if node.op in catalogue.ops():
         yield node.op, node.input(0).dtype.value
+    for function in _functions(node):
+        yield function.op, (DType.b8 if function.takes_b8[0] else DType.f32).value
+
+
+def _functions(node: Node) -> set[fused.Function]:
+    """What the steps of a fused node compute with."""
+    return {fused.decode(step).function for step in node.attrs["steps"]} if node.op == fused.NAME else set()
 
 
 def _sources(pattern: str) -> list[str]:

@@ -17,11 +17,12 @@ from ..dtypes import DType
 from ..errors import InputError, ShapeError, TargetError, UnsupportedError
 from ..evaluate import evaluate
 from ..ir import Graph, Value
-from ..lower import Ordering, lower
+from ..lower import Ordering
 from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, emit, projects, ramlimit
+from .fused import arrange, is_printed, lower_for
 from .names import identifier
 from .samples import sample_view
 from .stack_depth import StackDepth
@@ -140,18 +141,19 @@ def generate(
         graph = cmsis_nn.prepared(graph, core, fixed)
         foreign = cmsis_nn.substitute(core)
     try:
-        program = lower(
-            graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, substitute=foreign, regions=regions
-        )
+        graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=regions)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     stripes, arrivals = None, None
     where = f"{title} on {target}"
+    options = {"substitute": foreign, "printed": is_printed}
     if input_by_rows:
-        program, stripes, arrivals = ramlimit.fit_by_rows(graph, row, program, ram_limit, where, substitute=foreign)
+        program, stripes, arrivals = ramlimit.fit_by_rows(graph, row, program, ram_limit, where, **options)
     elif ram_limit is not None:
-        program, stripes = ramlimit.fit(graph, row, program, ram_limit, where, sizes=sizes, substitute=foreign)
+        program, stripes = ramlimit.fit(graph, row, program, ram_limit, where, sizes=sizes, **options)
     weights = "source" if regions else weights
+    arranged = arrange(program, small=row.is_bare_metal)
+    program = arranged.program
     binary = weights == "binary" or (weights == "auto" and program.constant_bytes > _MOST_SOURCE_BYTES)
     view = build_view(
         program,
@@ -165,7 +167,8 @@ def generate(
     )
     if stack is not None:
         view = dataclasses.replace(view, stack_size=stack.total, stack_compiler=stack.compiler)
-    texts = closure.kernel_files(view.sources, view.headers)
+    sources = [name for name in (*view.sources, *arranged.sources) if name not in arranged.texts]
+    texts = {**closure.kernel_files(sources, view.headers), **arranged.texts}
     if row.is_bare_metal:
         view, texts = trim(view, program, texts)
     fixed, _ = split(chosen_sizes)

@@ -15,6 +15,7 @@ from ..errors import TargetError, Unsupported, UnsupportedError
 from ..ir import TensorType
 from ..lower import Call, Program, ProgramTensor
 from ..nnacl_kernels import catalogue
+from ..ops import fused
 from ..regions import MemoryRegion
 from ..targets import Target
 from . import literals
@@ -458,7 +459,8 @@ def _title(label: str, call: Call, scope: _Scope) -> list[str]:
     if call.workspace:
         costs.append(f"{call.workspace} bytes of workspace")
     shapes = f"{given or 'constants'} -> {results}"
-    return [f"{label}: {node.op}{name}{source}", shapes + "".join(f", {cost}" for cost in costs)]
+    what = comment(fused.formula(node.attrs)) if node.op == fused.NAME else node.op
+    return [f"{label}: {what}{name}{source}", shapes + "".join(f", {cost}" for cost in costs)]
 
 
 def _gives_floats(call: Call, scope: _Scope) -> bool:

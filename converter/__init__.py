@@ -14,11 +14,11 @@ from ..binding import bind_graph, is_data_dependent
 from ..errors import InputError, ModelFormatError, ShapeError
 from ..ir import Graph, all_graphs
 from ..numerics import CONTRACTS
-from ..rewrite import PassRecord
+from ..rewrite import PassRecord, run_passes
 from ..size_ranges import Size, checked_shapes
 from ..sweep import explained
 from .borders import set_head, set_integer_borders
-from .pipeline import FLOAT_PASSES, optimize
+from .pipeline import FLOAT_PASSES, FUSE_ELEMENTWISE, OPTIONAL_PASSES, PASSES, optimize
 
 if TYPE_CHECKING:
     import onnx
@@ -47,6 +47,7 @@ def convert(
     progress: Progress | None = None,
     quantization: QuantizeOptions | None = None,
     report: Callable[[QuantReport], None] | None = None,
+    skip_passes: Sequence[str] = (),
 ) -> Graph:
     """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
     their names.
@@ -58,11 +59,17 @@ def convert(
     of the last softmax, "argmax" makes them the position of the largest element; ``integer_borders`` makes integers of
     inputs and outputs that the model itself quantizes and dequantizes (both: ``borders.py``). ``observer`` is called
     after each pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then
-    gets what was done. Raises a MicrolithError that says what is wrong with the file or which of its nodes cannot be
-    converted.
+    gets what was done. ``skip_passes`` names passes of ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are
+    worth or whether an error is theirs. Raises a MicrolithError that says what is wrong with the file or which of its
+    nodes cannot be converted.
     """
     if contract is not None and contract not in CONTRACTS:
         raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
+    unknown = sorted(set(skip_passes) - set(OPTIONAL_PASSES))
+    if unknown:
+        raise InputError(
+            f"the pass '{unknown[0]}' cannot be left out", hint=f"possible is only: {', '.join(OPTIONAL_PASSES)}"
+        )
 
     def observe(record: PassRecord, graph: Graph) -> None:
         if observer is not None:
@@ -78,9 +85,12 @@ def convert(
             for value in part.values():
                 value.origins = () if value.is_constant else (value.name,)
         if quantization is None:
-            optimize(graph, observer=observe, progress=progress)
+            passes = [item for item in PASSES if item.name not in skip_passes]
+            optimize(graph, observer=observe, progress=progress, passes=passes)
         else:
             graph = _quantized(graph, quantization, observe, progress, report)
+            if FUSE_ELEMENTWISE.name not in skip_passes:
+                run_passes(graph, [FUSE_ELEMENTWISE], verify=False, observer=observe, facts=FUSE_ELEMENTWISE.requires)
             if integer_borders:
                 set_integer_borders(graph)
     _check_ranges(graph)

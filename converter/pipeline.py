@@ -19,6 +19,7 @@ from .passes import (
     fuse_attention,
     fuse_batchnorm,
     fuse_bias,
+    fuse_elementwise,
     fuse_norms,
     fuse_patterns,
     fuse_rotary,
@@ -71,6 +72,7 @@ CLEAN = repeat(
 """Constants computed, no-ops and duplicates gone."""
 
 
+FUSE_ELEMENTWISE = _pass(fuse_elementwise, requires=["materialized"])
 NAME_SIZES = _pass(name_sizes)
 
 
@@ -79,10 +81,9 @@ EARLY_ATTENTION = Pass("fuse_attention_early", fuse_attention.run_early)
 
 
 def _optimize_subgraphs(graph: Graph) -> bool:
-    """All passes for the subgraphs, which are graphs of their own."""
+    """The passes for the subgraphs, which are graphs of their own."""
     parts = [part for node in graph.nodes for part in node.subgraphs]
-    passes = [item for item in PASSES if item.name != NAME_SIZES.name]
-    changed = [run_passes(part, passes, verify=False) for part in parts]
+    changed = [run_passes(part, [*FLOAT_PASSES, *INTEGER_PASSES], verify=False) for part in parts]
     return any(changed)
 
 
@@ -129,12 +130,14 @@ INTEGER_PASSES: tuple[Pass, ...] = (
     _pass(depthwise_of_one),
     _pass(merge_duplicates),
     _pass(remove_dead_code),
-    NAME_SIZES,
 )
 """Dequantize, op, quantize become ops on integers, and these get the constants of their kernels."""
 
-PASSES = (*FLOAT_PASSES, *INTEGER_PASSES)
-"""Every conversion runs these, in this order."""
+PASSES = (*FLOAT_PASSES, *INTEGER_PASSES, FUSE_ELEMENTWISE, NAME_SIZES)
+"""Every conversion runs these, in this order. The last two go into subgraphs themselves."""
+
+OPTIONAL_PASSES = (FUSE_ELEMENTWISE.name,)
+"""What a conversion may leave out."""
 
 
 def optimize(
@@ -168,5 +171,5 @@ def finish(graph: Graph) -> Graph:
     """Runs the passes behind quantization on a graph in which quantize and dequantize nodes were put; returns it."""
     make_names_unique(graph)
     with np.errstate(all="ignore"):
-        run_passes(graph, INTEGER_PASSES, verify=False)
+        run_passes(graph, [*INTEGER_PASSES, NAME_SIZES], verify=False)
     return graph

@@ -25,6 +25,8 @@ from .size_ranges import Size, SizeRange, split
 from .split_views import with_slices
 from .sweep import Sweep, sweep
 
+Printed = Callable[[BoundNode, catalogue.Kernel, Sequence[bytes]], bool]
+
 
 @dataclass(frozen=True)
 class ProgramTensor:
@@ -179,6 +181,7 @@ def lower(
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None,
     arriving: Sequence[Value] = (),
     regions: Sequence[MemoryRegion] = (),
+    printed: Printed | None = None,
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
@@ -190,7 +193,9 @@ def lower(
     outside of subgraphs, whether another library computes it; its results and workspaces then lie on nothing that is
     needed. ``arriving`` are inputs that need not be there, nor have memory, before the first node that reads them; for
     each there is a call of its own. It needs ``reorder`` false. ``regions`` divides the arena among memories; a graph
-    with ranges or subgraphs cannot be divided.
+    with ranges or subgraphs cannot be divided. ``printed`` says of a node, its kernel and its parameter structs whether
+    generated code has a function of its own in place of the kernel: one that goes over its tensors as that does, and
+    needs no workspace.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -206,7 +211,15 @@ def lower(
         graph,
         binding,
         _Machine(
-            tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute, tuple(arriving), tuple(regions)
+            tuple(isa),
+            alignment,
+            runnable,
+            overlap,
+            overlap and reorder,
+            substitute,
+            tuple(arriving),
+            tuple(regions),
+            printed,
         ),
         swept,
     )
@@ -224,6 +237,7 @@ class _Machine:
     substitute: Callable[[BoundNode, Binding], Substitute | None] | None = None
     arriving: tuple[Value, ...] = ()
     regions: tuple[MemoryRegion, ...] = ()
+    printed: Printed | None = None
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
@@ -254,8 +268,10 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
         if kernel is None
         else other.workspace
         if other is not None
+        else 0
+        if machine.printed is not None and machine.printed(item, kernel, rows)
         else max(catalogue.workspace(kernel, params) for params in rows)
-        for kernel, rows, inner, other in zip(chosen, structs, parts, others, strict=True)
+        for item, kernel, rows, inner, other in zip(bound, chosen, structs, parts, others, strict=True)
     ]
     plan_tensors = [planner.PlanTensor(nbytes[value], _memory(value, constants, kept)) for value in values]
     plan_nodes = [

@@ -19,7 +19,9 @@ from .ir import Graph, Node, TensorType, Value
 
 _CONVOLUTIONS = frozenset({"conv2d", "depthwise_conv2d"})
 _POOLS = frozenset({"max_pool2d", "avg_pool2d"})
-_BY_ELEMENT = frozenset({"add", "sub", "mul", "max", "min", "lut", "relu", "clip", "quantize", "requantize"})
+_BY_ELEMENT = frozenset(
+    {"add", "sub", "mul", "max", "min", "lut", "relu", "clip", "quantize", "requantize", "fused_elementwise"}
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,10 @@ def _can_run(node: Node) -> bool:
     tensors = [*_sources(node), node.output]
     if any(len(t.shape) != 4 or t.shape[0] != 1 or not t.type.is_static for t in tensors) or len(tensors) < 2:
         return False
+    if node.op == "fused_elementwise":
+        constants = [value for value in node.inputs if value is not None and value.is_constant]
+        same_in_rows = all(len(value.shape) < 3 or value.shape[-3] == 1 for value in constants)
+        return same_in_rows and all(source.shape == node.output.shape for source in _sources(node))
     if node.op in _BY_ELEMENT:
         return all(source.shape == node.output.shape for source in _sources(node)) and (
             len(_sources(node)) == 1 or all(value in _sources(node) for value in node.inputs)

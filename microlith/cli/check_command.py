@@ -69,6 +69,7 @@ def command(
 
     Exit code 1 when something is unsupported or does not fit.
     """
+    from microlith.codegen.fused import is_printed, lower_for
     from microlith.errors import UnsupportedError
     from microlith.float_layers import float_layers, has_integers
     from microlith.lower import lower
@@ -78,7 +79,7 @@ def command(
     budgets = {"ram": parse_size("--ram", ram), "flash": parse_size("--flash", flash)}
     try:
         graph = open_graph(model, shapes, constants)
-        program = lower(graph, row.isa, alignment=row.alignment, overlap=True)
+        graph, program = lower_for(graph, row)
     except UnsupportedError as error:
         _report_unsupported(error, target, as_json)
         raise typer.Exit(1) from None
@@ -110,7 +111,7 @@ def command(
         "arena_lower_bound": program.arena_lower_bound,
         "arena_least": None if optimum is None else optimum.bound,
         "activation_bytes": sum(tensor.nbytes for tensor in program.tensors if tensor.data is None),
-        "by_lifetime_bytes": lower(graph, row.isa, alignment=row.alignment).arena_size,
+        "by_lifetime_bytes": lower(graph, row.isa, alignment=row.alignment, printed=is_printed).arena_size,
         "ordering": None if program.ordering is None else dataclasses.asdict(program.ordering),
         "weight_bytes": program.constant_bytes,
         "code_bytes": None if size is None else size.code,

@@ -55,6 +55,10 @@ def command(
             "--integer-io", help="Inputs and outputs that the model quantizes and dequantizes itself become integers."
         ),
     ] = False,
+    skip_passes: Annotated[
+        list[str] | None,
+        typer.Option("--skip-pass", help="Leave out an optional pass, for debugging: fuse_elementwise."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
@@ -140,6 +144,7 @@ def command(
         integer_borders=integer_borders,
         quantization=quantization,
         report=summaries.append,
+        skip_passes=skip_passes or (),
     )
     size = modelfile.save(graph, path)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)

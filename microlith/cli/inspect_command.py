@@ -37,6 +37,7 @@ def command(
     from microlith.binding import describe, is_open, stored_params
     from microlith.float_layers import float_layers, has_integers
     from microlith.nnacl_kernels import catalogue
+    from microlith.ops import fused
     from microlith.text import to_text
 
     graph = open_graph(model, shapes, constants)
@@ -51,6 +52,7 @@ def command(
             {
                 "index": index,
                 "op": node.op,
+                "formula": fused.formula(node.attrs) if node.op == fused.NAME else None,
                 "name": node.name,
                 "source": node.source,
                 "inputs": [str(value.type) for value in node.inputs if value is not None],
@@ -109,7 +111,7 @@ def command(
         macs = count_text(layer["macs"]) if layer["macs"] else ""
         size = bytes_text(layer["constant_bytes"]) if layer["constant_bytes"] else ""
         table.add_row(
-            str(layer["index"]), layer["op"], describe(node), " ".join(layer["outputs"]), macs, size
+            str(layer["index"]), layer["formula"] or layer["op"], describe(node), " ".join(layer["outputs"]), macs, size
         )  # fmt: skip
     console.print(table)
     print_float_layers(floats, has_integers(graph))

@@ -194,6 +194,7 @@ def _load() -> None:
             dense,
             elementwise,
             elementwise_pairs,
+            fused,
             imaging,
             linear_attention,
             norm,

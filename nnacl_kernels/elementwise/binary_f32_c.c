@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-
-#include "common/clamp.h"
 #include "elementwise/broadcast.h"
 #include "elementwise/elementwise.h"
+#include "elementwise/simple_f32.h"
 
 #define BINARY(op, expression)                                                                                         \
     NNACL_BROADCAST_KERNEL(nnacl_##op##_f32_c, nnacl_binary_params, float, float,                                      \
@@ -18,14 +16,6 @@ static inline float floor_mod(float a, float b) {
     return (rest < 0.0f) != (b < 0.0f) ? rest + b : rest;
 }
 
-BINARY(add, a + b)
-BINARY(sub, a - b)
-BINARY(mul, (a * b))
-BINARY(div, a / b)
-/* NaN in either operand is the result. */
-BINARY(max, a > b || a != a ? a : b)
-BINARY(min, a < b || a != a ? a : b)
-BINARY(squared_difference, (a - b) * (a - b))
+NNACL_SIMPLE_BINARY(BINARY)
 BINARY(mod, floor_mod(a, b))
 BINARY(fmod, fmodf(a, b))
-BINARY(prelu, a > 0.0f ? a : a * b)

@@ -37,6 +37,13 @@
  * / 0. float-even: y = clamp(round_half_even((a_scale * (a - a_zero) +- b_scale * (b - b_zero)) / y_scale) + y_zero) in
  *   float32 (mul: the product; div: the quotient; prelu: the one or the other).
  * s16 as s8; but under float-even the operands have no zero points.
+ *
+ * fused_elementwise: a chain or tree of the ops above as one. inputs 0 .. n - 1 (f32 or b8, the first f32; broadcast
+ * together) -> y (f32). `steps` is a straight-line program; its last value is y. A step applies one function of
+ * fused_functions.def to the whole shape of y: function | a << 8 | b << 16 | c << 24, where an operand is an input
+ * (0 .. 7), the result of an earlier step (8 + its number) or a constant (32 + its place). Functions of one operand
+ * have their alpha and beta, both constants, as b and c; what a function does not have is 0. Each step is computed by
+ * the kernel of its op, block by block, so that the results are those of the ops one after the other, to the bit.
  */
 #ifndef NNACL_ELEMENTWISE_H
 #define NNACL_ELEMENTWISE_H
@@ -97,6 +104,29 @@ typedef struct nnacl_where_params {
     int32_t dims[NNACL_MAX_RANK];
     int32_t condition_strides[NNACL_MAX_RANK], a_strides[NNACL_MAX_RANK], b_strides[NNACL_MAX_RANK];
 } nnacl_where_params;
+
+#define NNACL_FUSED_INPUTS 8
+#define NNACL_FUSED_STEPS 16
+#define NNACL_FUSED_CONSTANTS 16
+#define NNACL_FUSED_STEP 8      /* the operand that is the result of step 0 */
+#define NNACL_FUSED_CONSTANT 32 /* the operand that is constant 0 */
+
+typedef struct nnacl_fused_params {
+    /* attributes */
+    int32_t step_count, constant_count;
+    int32_t steps[NNACL_FUSED_STEPS];
+    float constants[NNACL_FUSED_CONSTANTS];
+    /* derived: the register of each step, in 4 bits: 0 is the block of y, others lie in the workspace */
+    int32_t places[2];
+    int32_t registers; /* in the workspace */
+    int32_t n_inputs;
+    int32_t byte_inputs; /* bit i: input i is b8 */
+    /* shapes, derived: merged as those of the other ops; bit d of masks[i]: input i steps along dimension d */
+    int32_t count;
+    int32_t rank;
+    int32_t dims[NNACL_MAX_RANK];
+    int32_t masks[NNACL_FUSED_INPUTS];
+} nnacl_fused_params;
 
 /* For the kernels of add for the DSP extension and for MVE. */
 bool nnacl_add_accepts_small(const void *params);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/float_math_avx2.h"
-#include "elementwise/vectors_avx2.h"
+#include "elementwise/simple_f32_avx2.h"
 
 static inline __m256 one(void) {
     return _mm256_set1_ps(1.0f);
@@ -12,11 +12,6 @@ static inline __m256 half(void) {
 
 static inline __m256 negative(__m256 v) {
     return _mm256_xor_ps(v, _mm256_set1_ps(-0.0f));
-}
-
-/* v < 0 ? below : v */
-static inline __m256 where_negative(__m256 v, __m256 below) {
-    return _mm256_blendv_ps(v, below, _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ));
 }
 
 static inline __m256 sigmoid(__m256 v) {
@@ -34,26 +29,9 @@ static inline __m256 gelu_tanh(__m256 v) {
     return _mm256_mul_ps(_mm256_mul_ps(half(), v), _mm256_add_ps(one(), tanh));
 }
 
-static inline __m256 hard_swish(__m256 v) {
-    const __m256 six = _mm256_set1_ps(6.0f);
-    const __m256 shifted = _mm256_add_ps(v, _mm256_set1_ps(3.0f));
-    return _mm256_div_ps(_mm256_mul_ps(v, nnacl_clamp_avx2(shifted, _mm256_setzero_ps(), six)), six);
-}
-
-static inline __m256 hard_sigmoid(__m256 v, __m256 alpha, __m256 beta) {
-    return nnacl_clamp_avx2(_mm256_add_ps(_mm256_mul_ps(alpha, v), beta), _mm256_setzero_ps(), one());
-}
-
 #define UNARY(op, expression) NNACL_UNARY_KERNEL_AVX2(nnacl_##op##_f32_avx2, expression)
 
-UNARY(relu, _mm256_max_ps(_mm256_setzero_ps(), v))
-UNARY(leaky_relu, where_negative(v, _mm256_mul_ps(v, alpha)))
-UNARY(clip, nnacl_clamp_avx2(v, alpha, beta))
-UNARY(hard_sigmoid, hard_sigmoid(v, alpha, beta))
-UNARY(hard_swish, hard_swish(v))
-UNARY(sqrt, _mm256_sqrt_ps(v))
-UNARY(rsqrt, _mm256_div_ps(one(), _mm256_sqrt_ps(v)))
-UNARY(reciprocal, _mm256_div_ps(one(), v))
+NNACL_SIMPLE_UNARY_AVX2(UNARY)
 UNARY(floor, _mm256_floor_ps(v))
 UNARY(ceil, _mm256_ceil_ps(v))
 UNARY(round, _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
@@ -63,4 +41,4 @@ UNARY(tanh, nnacl_tanh_avx2(v))
 UNARY(exp, nnacl_exp_avx2(v))
 UNARY(erf, nnacl_erf_avx2(v))
 UNARY(gelu, p->alpha != 0.0f ? gelu_tanh(v) : gelu_erf(v))
-UNARY(elu, where_negative(v, _mm256_mul_ps(alpha, nnacl_expm1_avx2(v))))
+UNARY(elu, nnacl_where_negative_avx2(v, _mm256_mul_ps(alpha, nnacl_expm1_avx2(v))))

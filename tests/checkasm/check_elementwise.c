@@ -137,6 +137,52 @@ static void draw_where(check_case *c) {
     draw_operands(c, 3, types);
 }
 
+/* Numbers of fused_functions.def that give the same bits everywhere, simple ones and such as call a kernel. */
+static const int32_t pairs[] = {0, 1, 2, 3, 4, 5, 9, 10};
+static const int32_t singles[] = {11, 16, 17, 19, 20, 21, 22, 28, 29, 31, 32, 33, 34, 36};
+enum { LESS = 55, NOT = 64, WHERE = 65 };
+
+/* Appends a step and returns the operand that is its result. */
+static int32_t add_step(nnacl_fused_params *p, int32_t function, int32_t x, int32_t y, int32_t z) {
+    p->steps[p->step_count] = function | x << 8 | y << 16 | z << 24;
+    return NNACL_FUSED_STEP + p->step_count++;
+}
+
+/* A random program in which every result is used; the last step takes what is left together. */
+static void draw_fused(check_case *c) {
+    nnacl_fused_params *p = (void *)&c->params;
+    const int32_t inputs = check_int(c, 1, 3);
+    const bool condition = inputs == 3 && check_chance(c, 50);
+    const int32_t types[3] = {NNACL_F32, NNACL_F32, condition ? NNACL_B8 : NNACL_F32};
+    draw_operands(c, inputs, types);
+    p->constant_count = 3;
+    check_clamp(c, &p->constants[0], &p->constants[1]);
+    p->constants[2] = check_float(c, -2.0f, 2.0f);
+    const int32_t floats = condition ? 2 : inputs;
+    int32_t last = check_int(c, 0, floats - 1);
+    if (condition) {
+        const int32_t test = check_chance(c, 50) ? add_step(p, NOT, 2, NNACL_FUSED_CONSTANT, NNACL_FUSED_CONSTANT) : 2;
+        last = add_step(p, WHERE, test, last, check_int(c, 0, 1));
+    }
+    const int32_t length = check_int(c, 1, 6);
+    for (int32_t i = 0; i < length; i++) {
+        const int32_t any = check_int(c, 0, 3);
+        const int32_t other = any < floats ? any : NNACL_FUSED_CONSTANT + 2;
+        const int32_t kind = check_int(c, 0, 2);
+        if (kind == 0) {
+            const int32_t function = singles[check_int(c, 0, (int32_t)(sizeof singles / sizeof singles[0]) - 1)];
+            last = add_step(p, function, last, NNACL_FUSED_CONSTANT, NNACL_FUSED_CONSTANT + 1);
+        } else if (kind == 1) {
+            const int32_t function = pairs[check_int(c, 0, (int32_t)(sizeof pairs / sizeof pairs[0]) - 1)];
+            last = check_chance(c, 50) ? add_step(p, function, last, other, 0) : add_step(p, function, other, last, 0);
+        } else {
+            const int32_t test = add_step(p, LESS, last, other, 0);
+            last = add_step(p, WHERE, test, last, NNACL_FUSED_CONSTANT);
+        }
+    }
+    c->relative = c->absolute = 0.0;
+}
+
 static const check_op ops[] = {
     {"relu", draw_unary},
     {"leaky_relu", draw_unary},
@@ -212,6 +258,7 @@ static const check_op ops[] = {
     {"bit_shift_left", draw_bitwise},
     {"bit_shift_right", draw_bitwise},
     {"bitwise_not", draw_unary},
+    {"fused_elementwise", draw_fused},
     {NULL, NULL},
 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "elementwise/fused_loops.h"
+
+#define NNACL_FUNCTION(number, op, kind, dtype, best, loop) NNACL_DECLARE(nnacl_##op##_##dtype##_c);
+#include "elementwise/fused_functions.def"
+#undef NNACL_FUNCTION
+
+#define NNACL_FUNCTION(number, op, kind, dtype, best, loop)                                                            \
+    [number] = {nnacl_##op##_##dtype##_c, NNACL_FUSED_##kind, loop},
+static const nnacl_fused_function functions[] = {
+#include "elementwise/fused_functions.def"
+};
+#undef NNACL_FUNCTION
+
+NNACL_DECLARE(nnacl_fused_elementwise_f32_c);
+void nnacl_fused_elementwise_f32_c(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                   void *const out[]) {
+    nnacl_fused_walk(functions, NNACL_FUSED_BLOCK_C, ctx, params, in, out);
+}
