@@ -15,7 +15,7 @@ from ..ops import fused
 from ..version import __version__
 from . import emit
 from .closure import kernel_files
-from .fused import kept_functions
+from .fused_layers import kept_functions
 
 _RUNTIME_FILES = (
     "CMakeLists.txt",

@@ -22,7 +22,7 @@ from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, emit, projects, ramlimit
-from .fused import arrange, is_printed, lower_for
+from .fused_layers import arrange, is_printed, lower_for
 from .names import identifier
 from .samples import sample_view
 from .stack_depth import StackDepth

@@ -69,7 +69,7 @@ def command(
 
     Exit code 1 when something is unsupported or does not fit.
     """
-    from microlith.codegen.fused import is_printed, lower_for
+    from microlith.codegen.fused_layers import is_printed, lower_for
     from microlith.errors import UnsupportedError
     from microlith.float_layers import float_layers, has_integers
     from microlith.lower import lower

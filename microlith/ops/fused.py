@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..dtypes import DType
-from ..ir import Node, TensorType
+from ..ir import Dim, Node, TensorType
 from ..nnacl_kernels import catalogue
 from . import REQUIRED, OpDef, Sample, Tolerance, get, register, sampling
 from .elementwise_pairs import broadcast_pair
@@ -28,20 +28,20 @@ MOST_INPUTS, MOST_STEPS, MOST_CONSTANTS = 8, 16, 16
 _FIRST_STEP, _FIRST_CONSTANT = 8, 32
 
 Kind = Literal["UNARY", "BINARY", "COMPARE", "CLASSIFY", "LOGIC", "NOT", "WHERE"]
-_ROW = re.compile(r"^NNACL_FUNCTION\((\d+), (\w+), (\w+), \w+, (\w+), \w+\)$", re.MULTILINE)
+_ROW = re.compile(r"^NNACL_FUNCTION\((\d+), (\w+), (\w+), \w+, (\w+), (\w+), \w+\)$", re.MULTILINE)
 HEADER = "elementwise/elementwise.h"
 FUNCTIONS_FILE = "elementwise/fused_functions.def"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Function:
     """What a step can do: the function of an op."""
 
     number: int
     op: str
     kind: Kind
-    best_isa: str
-    """The best instruction set that has a kernel for it."""
+    best: Mapping[str, str]
+    """The instruction set of the kernel that a step calls, by that of the kernel which runs the program."""
 
     @property
     def operands(self) -> int:
@@ -68,8 +68,8 @@ class Function:
 def _read_functions() -> dict[int, Function]:
     text = catalogue.source_path(FUNCTIONS_FILE).read_text(encoding="utf-8")
     return {
-        int(number): Function(int(number), op, kind, best)  # type: ignore[arg-type]
-        for number, op, kind, best in _ROW.findall(text)
+        int(number): Function(int(number), op, kind, {"c": "c", "avx2": avx2, "avx512": avx512})
+        for number, op, kind, avx2, avx512 in _ROW.findall(text)
     }
 
 
@@ -152,7 +152,7 @@ def formula(attrs: Mapping[str, Any]) -> str:
 
 
 def _infer(node: Node) -> list[TensorType]:
-    shapes = []
+    shapes: list[tuple[Dim, ...]] = []
     for value in node.inputs:
         require(node, value is not None, "an input is absent")
         assert value is not None
@@ -168,7 +168,7 @@ def _reference(inputs: Sequence[Array], attrs: Mapping[str, Any]) -> list[Array]
     results: list[Array] = []
     for number in attrs["steps"][: attrs["step_count"]]:
         step = decode(number)
-        known = {"input": inputs, "step": results, "constant": constants}
+        known: dict[str, Sequence[Array]] = {"input": inputs, "step": results, "constant": list(constants)}
         arrays = [np.asarray(known[item.kind][item.index]) for item in step.operands]
         opdef = get(step.function.op)
         values = dict(zip(("alpha", "beta"), (float(constants[place]) for place in step.attrs), strict=False))

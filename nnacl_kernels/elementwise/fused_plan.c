@@ -9,7 +9,7 @@
 
 #define LEAST_ELEMENTS_PER_PART 16384
 
-#define NNACL_FUNCTION(number, op, kind, dtype, best, loop) [number] = NNACL_FUSED_##kind,
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop) [number] = NNACL_FUSED_##kind,
 static const uint8_t kinds[] = {
 #include "elementwise/fused_functions.def"
 };

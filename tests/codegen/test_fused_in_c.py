@@ -12,7 +12,7 @@ from generated_projects import built
 import microlith
 from microlith import modelfile
 from microlith.codegen import execute
-from microlith.codegen.fused import LOOPS_FILE
+from microlith.codegen.fused_layers import LOOPS_FILE
 from microlith.converter.passes import fuse_elementwise
 from microlith.converter.passes.unique_names import make_names_unique
 from microlith.dtypes import DType

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,7 @@ from .names import comment
 LOOPS_FILE = "elementwise/fused_loops_f32_c.c"
 """The file of the printed functions, in a project."""
 
+_TYPES = (DType.f32.value, DType.b8.value)
 _SIMPLE, _MATH = "elementwise/simple_f32.h", "elementwise/math_f32.h"
 
 
@@ -214,11 +215,16 @@ def _literal(value: float) -> str:
 
 
 def lower_for(graph: Graph, target: Target, **options: Any) -> tuple[Graph, Program]:
-    """``lower.lower`` for generated code. A fused layer needs all of its inputs at one time; on a board its ops stand
-    one after the other again where that makes the arena smaller, so the graph that was lowered comes back too."""
+    """``lower.lower`` for generated code, and the graph that was lowered, in which the ops of some fused layers stand
+    one after the other again: where the target has faster kernels for them than for programs; and on a board, since a
+    fused layer needs all of its inputs at one time, those of all layers if that makes the arena smaller."""
     arguments = {"alignment": target.alignment, "overlap": True, "printed": is_printed, **options}
+    layers = [node for node in graph.nodes if node.op == fused.NAME]
+    apart = [node.name for node in layers if _is_faster_apart(node, target)]
+    if apart:
+        graph = expanded(graph, apart)
     program = lower(graph, target.isa, **arguments)
-    if target.is_bare_metal and any(node.op == fused.NAME for node in graph.nodes):
+    if target.is_bare_metal and len(apart) < len(layers):
         other = expanded(graph)
         other_program = lower(other, target.isa, **arguments)
         if other_program.arena_size < program.arena_size:
@@ -226,10 +232,18 @@ def lower_for(graph: Graph, target: Target, **options: Any) -> tuple[Graph, Prog
     return graph, program
 
 
-def expanded(graph: Graph) -> Graph:
-    """A copy of a graph in which the ops of fused layers stand one after the other again."""
+def _is_faster_apart(node: Node, target: Target) -> bool:
+    """Whether an instruction set of the target has a kernel for the op of a step and none for programs."""
+    rows = [row for row in catalogue.kernels() if row.isa in target.isa and row.dtype in _TYPES]
+    known = {row.isa for row in rows if row.op == fused.NAME}
+    ops_of = {fused.decode(step).function.op for step in node.attrs["steps"]}
+    return any(row.isa not in known for row in rows if row.op in ops_of)
+
+
+def expanded(graph: Graph, names: Collection[str] | None = None) -> Graph:
+    """A copy of a graph in which the ops of fused layers (all, or those of some names) stand one after the other."""
     graph = graph.copy()
-    for node in [node for node in graph.nodes if node.op == fused.NAME]:
+    for node in [node for node in graph.nodes if node.op == fused.NAME and (names is None or node.name in names)]:
         constants = node.attrs["constants"]
         steps = [fused.decode(step) for step in node.attrs["steps"]]
         values: list[Value] = []
@@ -315,6 +329,5 @@ _ROW = re.compile(r"NNACL_FUNCTION\(\d+, (\w+),")
 
 def step_files(functions: Iterable[fused.Function], isas: Iterable[str]) -> list[str]:
     """The sources of the kernels that steps call, where the kernels of instruction sets ``isas`` run programs."""
-    wanted = {(function.op, "c" if isa == "c" else function.best_isa) for function in functions for isa in isas}
-    types = (DType.f32.value, DType.b8.value)
-    return sorted({row.file for row in catalogue.kernels() if (row.op, row.isa) in wanted and row.dtype in types})
+    wanted = {(function.op, function.best[isa]) for function in functions for isa in isas}
+    return sorted({row.file for row in catalogue.kernels() if (row.op, row.isa) in wanted and row.dtype in _TYPES})
