@@ -22,6 +22,12 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#define NNACL_NOINLINE __attribute__((noinline))
+#else
+#define NNACL_NOINLINE
+#endif
+
 #define NNACL_MAX_RANK 8
 #define NNACL_MAX_INPUTS 64
 #define NNACL_MAX_OUTPUTS 64

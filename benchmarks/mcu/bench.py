@@ -147,7 +147,7 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
     count, output = counting.count(project, sample, plugin, profile=profile)
     size = execute.measure_size(project)
     row = targets.get(target)
-    tolerance = tolerances(lower(graph, row.isa, alignment=row.alignment))
+    tolerance = tolerances(lower(graph, row.isa, alignment=row.alignment), graph)
     return Row(
         model=path.stem,
         target=target,

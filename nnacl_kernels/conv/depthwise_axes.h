@@ -53,6 +53,12 @@ static inline uint32_t nnacl_sweep_cost(const nnacl_axis *sweep, const nnacl_axi
            rows * ((uint32_t)nnacl_sweep_pairs(sweep, sweep->out) * 5 + 30);
 }
 
+/* Whether there is a sweep: 3 x 3 taps side by side, and windows at most two apart in one direction. */
+static inline bool nnacl_depthwise_has_sweep(const nnacl_conv2d_params *p) {
+    return p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 &&
+           (p->stride_w <= 2 || p->stride_h <= 2);
+}
+
 static inline nnacl_depthwise_axes nnacl_depthwise_axes_of(const nnacl_conv2d_params *p) {
     const nnacl_axis high = {p->in_h, p->out_h, p->stride_h, p->pad_top};
     const nnacl_axis wide = {p->in_w, p->out_w, p->stride_w, p->pad_left};
@@ -62,8 +68,7 @@ static inline nnacl_depthwise_axes nnacl_depthwise_axes_of(const nnacl_conv2d_pa
         .sweep = swapped ? high : wide,
         .ring = swapped ? wide : high,
         .swapped = swapped,
-        .possible =
-            p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 && (can_wide || can_high),
+        .possible = nnacl_depthwise_has_sweep(p),
     };
     return axes;
 }

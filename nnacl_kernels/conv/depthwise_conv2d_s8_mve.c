@@ -83,10 +83,12 @@ static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) 
     }
 }
 
-static void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x, const int32_t *packed,
-                    int8_t *y, nnacl_range share) {
+/* This and run_taps() apart from each other, so that neither has what the other keeps on the stack. */
+static NNACL_NOINLINE void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
+                                   const int32_t *packed, int8_t *y, nnacl_range share) {
     static const nnacl_sweep_steps steps = {NNACL_SWEEP_CHANNELS_MVE, begin, fill, run};
-    nnacl_sweep s = nnacl_sweep_of(p, packed);
+    nnacl_sweep s;
+    nnacl_sweep_begin(&s, p, packed);
     s.weights = ctx->workspace;
     s.ring_start = (int8_t *)ctx->workspace + NNACL_SWEEP_CHANNELS_MVE * s.multiplier * NNACL_SWEEP_WEIGHTS_MVE;
     s.plane = nnacl_sweep_plane_mve(&s.sweep);
@@ -123,16 +125,21 @@ static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
     }
 }
 
+static NNACL_NOINLINE void run_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
+                                    const int32_t *packed, int8_t *y, nnacl_range share) {
+    const nnacl_taps_walk walk = {8, NNACL_TAPS_WORDS_MVE, 16, groups_of(p), run_group};
+    nnacl_walk_taps(ctx, p, x, packed, -NNACL_SHIFT_OF(packed[0]), y, share, &walk);
+}
+
 void nnacl_depthwise_conv2d_s8_mve(const nnacl_ctx *ctx, const void *params, const void *const in[],
                                    void *const out[]) {
     const nnacl_conv2d_params *p = params;
     const int32_t *packed = in[1];
     const nnacl_range share = nnacl_share(ctx, p->batch * p->out_h);
-    if (nnacl_depthwise_axes_of(p).possible && !(NNACL_NEEDS_W_ZERO && p->w_zero)) {
+    if (nnacl_depthwise_has_sweep(p) && !(NNACL_NEEDS_W_ZERO && p->w_zero)) {
         run_3x3(ctx, p, in[0], packed, out[0], share);
     } else {
-        const nnacl_taps_walk walk = {8, NNACL_TAPS_WORDS_MVE, 16, groups_of(p), run_group};
-        nnacl_walk_taps(ctx, p, in[0], packed, -NNACL_SHIFT_OF(packed[0]), out[0], share, &walk);
+        run_taps(ctx, p, in[0], packed, out[0], share);
     }
     const int32_t row = p->out_w * p->out_c;
     nnacl_clamp_bytes((int8_t *)out[0] + (ptrdiff_t)share.begin * row, (share.end - share.begin) * row, p->q_min,

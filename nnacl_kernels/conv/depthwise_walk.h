@@ -42,25 +42,24 @@ typedef struct nnacl_sweep_steps {
     void (*run)(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y);
 } nnacl_sweep_steps;
 
-static inline nnacl_sweep nnacl_sweep_of(const nnacl_conv2d_params *p, const int32_t *packed) {
+/* Fills in what follows from the parameters; the rest is the kernel's. (Field by field: compilers build a whole struct
+ * beside it first, and keep both on the stack.) */
+static inline void nnacl_sweep_begin(nnacl_sweep *s, const nnacl_conv2d_params *p, const int32_t *packed) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const int32_t x_row = p->in_w * p->in_c, y_row = p->out_w * p->out_c;
-    const nnacl_sweep s = {
-        .p = p,
-        .sweep = axes.sweep,
-        .ring = axes.ring,
-        .swapped = axes.swapped,
-        .multiplier = p->out_c / p->in_c,
-        .x_along = axes.swapped ? x_row : p->in_c,
-        .x_across = axes.swapped ? p->in_c : x_row,
-        .y_along = axes.swapped ? y_row : p->out_c,
-        .y_across = axes.swapped ? p->out_c : y_row,
-        .shift = NNACL_SHIFT_OF(packed[0]),
-        .is_exact = packed[0] == 0 || packed[0] & NNACL_LINES_MIXED,
-        .lines = packed + 1,
-        .taps = (const int8_t *)(packed + 1 + 3 * p->out_c),
-    };
-    return s;
+    s->p = p;
+    s->sweep = axes.sweep;
+    s->ring = axes.ring;
+    s->swapped = axes.swapped;
+    s->multiplier = p->out_c / p->in_c;
+    s->x_along = axes.swapped ? x_row : p->in_c;
+    s->x_across = axes.swapped ? p->in_c : x_row;
+    s->y_along = axes.swapped ? y_row : p->out_c;
+    s->y_across = axes.swapped ? p->out_c : y_row;
+    s->shift = NNACL_SHIFT_OF(packed[0]);
+    s->is_exact = packed[0] == 0 || packed[0] & NNACL_LINES_MIXED;
+    s->lines = packed + 1;
+    s->taps = (const int8_t *)(packed + 1 + 3 * p->out_c);
 }
 
 /* Outputs first .. last - 1 along the ring of an image. */
