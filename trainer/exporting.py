@@ -26,6 +26,7 @@ from microlith.float_layers import float_layers
 from microlith.ir import Graph
 
 from .extras import explain_missing
+from .module_modes import evaluating
 
 
 class ExportError(MicrolithError):
@@ -102,15 +103,9 @@ def export(
     names = list(input_names or parameter_names(model, len(inputs)))
     if len(names) != len(inputs):
         raise InputError(f"{len(names)} input names for {len(inputs)} inputs", where="input_names")
-    modes = {module: module.training for module in model.modules()}
-    try:
-        with torch.no_grad():
-            model.eval()
-            expected = run_rows(lambda row: model(*row), inputs, dynamic_batch)
-            proto = to_onnx(model, inputs, names, output_names, len(expected), dynamic_batch)
-    finally:
-        for module, mode in modes.items():
-            module.training = mode
+    with evaluating(model), torch.no_grad():
+        expected = run_rows(lambda row: model(*row), inputs, dynamic_batch)
+        proto = to_onnx(model, inputs, names, output_names, len(expected), dynamic_batch)
 
     from microlith import convert, load, modelfile
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from microlith.errors import InputError, MicrolithError, ShapeError
 
+from .module_modes import evaluating
 from .objectives import Objective
 from .train_data import ArrayLoader, Loaders, split_batch
 from .train_task import ChangesLoss
@@ -26,10 +27,8 @@ def check_fit(model: nn.Module, loss: Objective, batch: Any) -> Any:
     inputs = tuple(value[:2] for value in inputs)
     target = target[:2] if isinstance(target, Tensor) else target
     shapes = ", ".join(describe_tensor(value) for value in inputs)
-    training = model.training
-    model.eval()
     try:
-        with torch.no_grad(), torch.random.fork_rng():
+        with evaluating(model), torch.no_grad(), torch.random.fork_rng():
             prediction = model(*inputs)
             value = _loss_of(loss, prediction, target)
     except MicrolithError:
@@ -40,8 +39,6 @@ def check_fit(model: nn.Module, loss: Objective, batch: Any) -> Any:
             where=type(model).__name__,
             hint="the first axis is the sample; images are [n, channels, height, width]",
         ) from error
-    finally:
-        model.train(training)
     if not isinstance(value, Tensor) or value.numel() != 1:
         shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise ShapeError(f"the loss gives {shape}; one number is needed", hint="take the mean over the batch")

@@ -16,6 +16,7 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.loggers import TensorBoardLogger
 
+from .module_modes import evaluating
 from .provenance import git_revision, versions
 from .runs import FINISHED, RUNNING, Run, RunError, RunTable
 from .train_data import split_batch
@@ -143,13 +144,10 @@ def log_graph(trainer: Trainer, module: LightningModule, batch: Any) -> None:
     for logger in trainer.loggers:
         if isinstance(logger, TensorBoardLogger):
             model = getattr(module, "model", module)
-            training = model.training
             try:
-                with warnings.catch_warnings(), torch.no_grad(), torch.random.fork_rng():
+                with evaluating(model), warnings.catch_warnings(), torch.no_grad(), torch.random.fork_rng():
                     warnings.simplefilter("ignore")
                     inputs = tuple(value[:1] for value in split_batch(batch)[0])
-                    logger.experiment.add_graph(model.eval(), inputs, verbose=False)
+                    logger.experiment.add_graph(model, inputs, verbose=False)
             except Exception as error:
                 logging.getLogger(__name__).info("no graph for TensorBoard: %s", error)
-            finally:
-                model.train(training)

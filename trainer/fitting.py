@@ -121,6 +121,8 @@ def fit(
         check_resumable(loaders)
     if keep == "best":
         check_monitors([ModelCheckpoint(monitor=monitor)], loaders)
+    if not model.training:
+        model.train()  # as an earlier fit left it; parts that are frozen on purpose lie in a model that is not
     parameters = sum(value.numel() for value in model.parameters())
     batch = loaders.first_batch()
     seed_all(seed, 0)

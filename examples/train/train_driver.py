@@ -8,6 +8,7 @@ that holds the same score for every form of the model.
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,6 @@ from microlith import targets, trainer
 from microlith.codegen import execute
 
 console = Console(highlight=False)
-COMPRESSORS: Mapping[str, Callable[[], trainer.Compressor]] = {"qat": lambda: trainer.QAT()}
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,17 @@ class Example:
     compress_rate: float = 5e-4
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further ones of ``trainer.fit`` for the first training."""
+
+
+METHODS: Mapping[str, Callable[[Data], trainer.Compressor]] = {
+    "qat": lambda data: trainer.QAT(),
+    "slb-4": lambda data: trainer.LowBitSearch(4, edges="search"),
+    "slb-2": lambda data: trainer.LowBitSearch(2, edges="search"),
+    "slb-1": lambda data: trainer.LowBitSearch(1, edges="search"),
+    "scop": lambda data: trainer.Scop(0.45, data=(torch.from_numpy(data.train_x), torch.from_numpy(data.train_y))),
+    "magnitude": lambda data: trainer.MagnitudePruning(0.8),
+    "2-of-4": lambda data: trainer.MagnitudePruning(pattern=(2, 4)),
+}
 
 
 @dataclass(frozen=True)
@@ -155,7 +166,21 @@ def show(example: Example, rows: Sequence[Row]) -> None:
     )
 
 
-def run(example: Example, compress: str, folder: Path, board: str, rows: int, quick: bool) -> int:
+def compress(
+    example: Example, method: str, model: nn.Module, data: Data, common: Mapping[str, Any], quick: bool
+) -> nn.Module:
+    """Trains a model on, with one method that makes it smaller. Integers need few epochs, the others as many again."""
+    epochs = example.compress_epochs if method == "qat" else example.epochs
+    rate = example.compress_rate if method == "qat" else example.learning_rate * 0.3
+    options: dict[str, Any] = {"learning_rate": rate} if method == "qat" else {"schedule": one_cycle(rate)}
+    with step(f"compress: {method}, {1 if quick else epochs} epochs"):
+        return trainer.fit(
+            model, (data.train_x, data.train_y), epochs=1 if quick else epochs, name=f"{example.name}-{method}",
+            compressors=METHODS[method](data), augment=example.options.get("augment"), **common, **options,
+        ).model  # fmt: skip
+
+
+def run(example: Example, ways: Sequence[str], folder: Path, board: str, rows: int, quick: bool) -> int:
     """Exit code 0 when the generated C gave the bytes of the runtime."""
     console.print(f"[bold]{example.title}[/bold]")
     data = example.data()
@@ -171,17 +196,23 @@ def run(example: Example, compress: str, folder: Path, board: str, rows: int, qu
             example.model(), pair, epochs=1 if quick else example.epochs, name=example.name,
             schedule=one_cycle(example.learning_rate), **common, **example.options,
         )  # fmt: skip
-    rows_of_float = to_device(example, "float", whole.model, data, board, folder, rows)
-    with step(f"compress: {compress}, {1 if quick else example.compress_epochs} epochs"):
-        small = trainer.fit(
-            whole.model, pair, epochs=1 if quick else example.compress_epochs, name=f"{example.name}-{compress}",
-            learning_rate=example.compress_rate, compressors=COMPRESSORS[compress](), **common,
-            augment=example.options.get("augment"),
-        )  # fmt: skip
-    found = [*rows_of_float, *to_device(example, compress, small.model, data, board, folder, rows)]
+    found = to_device(example, "float", whole.model, data, board, folder, rows)
+    for chosen in ways:
+        small = copy.deepcopy(whole.model)
+        for method in chosen.split("+"):
+            small = compress(example, method, small, data, common, quick)
+        found += to_device(example, chosen, small, data, board, folder, rows)
     show(example, found)
     console.print(f"runs: microlith train runs --dir {folder / 'runs'}", style="dim")
     return 1 if any("DIFFERS" in row.agreement for row in found) else 0
+
+
+def way(text: str) -> str:
+    """An argument of --compress."""
+    unknown = [name for name in text.split("+") if name not in METHODS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"there is no {unknown[0]!r}; {', '.join(METHODS)}")
+    return text
 
 
 def main(example: Example) -> int:
@@ -192,7 +223,8 @@ def main(example: Example) -> int:
     )
     boards = [target.name for target in targets.all_targets() if target.is_bare_metal]
     parser.add_argument("--board", default="cortex-m4", choices=boards, help="what to emulate")
-    parser.add_argument("--compress", default="qat", choices=list(COMPRESSORS), help="how the model is made small")
+    text = f"how the model is made small: {', '.join(METHODS)}, or several after each other: scop+qat"
+    parser.add_argument("--compress", default=["qat"], nargs="+", type=way, metavar="WAY", help=text)
     parser.add_argument("--rows", type=int, default=20, help="test samples that run in the emulator")
     parser.add_argument("--quick", action="store_true", help="one epoch each: to see that it works")
     given = parser.parse_args()

@@ -171,6 +171,17 @@ def test_compressor_of_a_plain_model(tmp_path: Path) -> None:
     assert result.run.hyperparameters["compressors"] == "Halve"
 
 
+def test_modes_of_the_model(tmp_path: Path) -> None:
+    """A model as an earlier fit left it is trained again; a part in eval mode on purpose stays so."""
+    model = train(tmp_path, epochs=1).model
+    statistics = model[1].running_mean.clone()
+    again = train(tmp_path, model, epochs=1).model
+    assert not torch.equal(again[1].running_mean, statistics)
+    frozen = small_model()
+    frozen[1].eval()
+    assert not train(tmp_path, frozen, epochs=1).model[1].running_mean.any()
+
+
 def test_early_stopping_and_best_weights(tmp_path: Path) -> None:
     images, labels = digits()
     wrong = (images[:100], (labels[:100] + 1) % 10)
