@@ -35,7 +35,7 @@ class Fitted:
     model: nn.Module
     """Ready for ``export``: converted by the compressors, in eval mode, on the CPU. A LightningModule stays one."""
     metrics: dict[str, float]
-    """After the last epoch."""
+    """After the epoch whose weights were kept."""
     history: list[dict[str, float]]
     """The metrics of each epoch, and its number as ``epoch``."""
     run: Run
@@ -189,7 +189,9 @@ def fit(
     if keep == "best" and best is not None:
         module.load_state_dict(torch.load(best.best_model_path, weights_only=False)["state_dict"])
     module = module.cpu()
-    final = {key: value for key, value in ledger.history[-1].items() if key != "epoch"}
+    choose = {"min": min, "max": max}[monitor_mode]
+    row = ledger.history[-1] if keep == "last" else choose(ledger.history, key=lambda item: item[monitor])
+    final = {key: value for key, value in row.items() if key != "epoch"}
     if isinstance(module, TrainTask):
         return Fitted(compressor.convert(module.model).eval(), final, ledger.history, run, folder)
     if compressors:

@@ -62,6 +62,7 @@ def test_wheel_holds_what_codegen_and_crop_copy_and_no_more(wheel: Path) -> None
     assert "microlith/nnacl_kernels/libmicrolith.so" in names
     assert "microlith/nnacl_kernels/conv/conv2d_s8_c.c" in names
     assert "microlith/runtime/include/microlith.h" in names
+    assert "microlith/trainer/fitting.py" in names and "microlith/trainer/compress/compressor.py" in names
     assert any(name.startswith("microlith/templates/") and name.endswith(".j2") for name in names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"microlith"}
     assert {"microlith/runtime/src/bind.c", "microlith/runtime/CMakeLists.txt", "microlith/py.typed"} <= set(names)

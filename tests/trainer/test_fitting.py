@@ -191,7 +191,7 @@ def test_early_stopping_and_best_weights(tmp_path: Path) -> None:
     best = min(result.history, key=lambda row: row["val_loss"])
     with torch.no_grad():
         loss = functional.cross_entropy(result.model(torch.from_numpy(wrong[0])), torch.from_numpy(wrong[1]))
-    assert float(loss) == pytest.approx(best["val_loss"], rel=1e-5)
+    assert float(loss) == pytest.approx(best["val_loss"], rel=1e-5) == result.metrics["val_loss"]
 
 
 def test_learning_rate_falls_on_a_plateau(tmp_path: Path) -> None:

@@ -115,6 +115,28 @@ def test_scales_are_those_of_the_rules(tmp_path: Path) -> None:
     assert constants[before.input[1]] == constants[after.input[1]]
 
 
+def test_biases_are_whole_in_their_units(tmp_path: Path) -> None:
+    """A layer whose results are small beside its inputs: a bias of other units would not be rounded unseen."""
+    torch.manual_seed(5)
+    first = nn.Linear(2, 4)
+    with torch.no_grad():
+        first.weight.mul_(0.02).add_(torch.tensor([1.0, -1.0]))
+    sample = torch.rand(64, 1) * 8 + torch.randn(64, 2) * 0.01
+    compressor = trainer.QAT(sample)
+    converted = compressor.convert(steps(compressor, nn.Sequential(first, nn.ReLU(), nn.Linear(4, 2)), sample))
+    exported = trainer.export(converted, sample[:8], tmp_path / "net.lith")
+    assert exported.float_layers == ()
+    proto = onnx.load(exported.onnx_path)
+    constants = {item.name: numpy_helper.to_array(item) for item in proto.graph.initializer}
+    producers = {name: node for node in proto.graph.node for name in node.output}
+    layers = [node for node in proto.graph.node if node.op_type == "Gemm"]
+    for node in layers:
+        scales = [constants[producers[name].input[1]].astype(np.float64) for name in node.input[:2]]
+        whole = constants[node.input[2]] / (scales[0] * scales[1])
+        np.testing.assert_allclose(whole, np.rint(whole), atol=1e-3)
+    assert len(layers) == 2
+
+
 def test_a_transformer_becomes_integers(tmp_path: Path) -> None:
     exported, _ = integer_model(Attention(), tmp_path)
     assert exported.float_layers == ()

@@ -16,6 +16,7 @@ from torchao.quantization.pt2e import quantize_pt2e
 
 from microlith.errors import InputError, MicrolithError
 
+from .bias_rounding import round_biases
 from .compressor import Compressor
 from .op_quantizer import OpQuantizer, is_for_weights
 
@@ -94,6 +95,7 @@ class QAT(Compressor):
             with torch.no_grad():
                 model.eval()(*self.sample)  # the scales of the weights as they are now
         converted = quantize_pt2e.convert_pt2e(model.graph_module)
+        round_biases(converted)
         return ModeModule(converted, fixed=True).eval()
 
 
