@@ -257,10 +257,13 @@ def measure_size(project: Project) -> Size:
         if len(words) == 3 and words[0].startswith(".") and words[1].isdigit():
             sections[words[0]] = int(words[1])
     data = sections.get(".data", 0)
-    regions = [(f".{region['name']}", "constants" in region) for region in project.report.get("regions", ())]
-    bss = sum(sections.get(name, 0) for name in (".bss", ".stack", *(n for n, constant in regions if not constant)))
+    writable = [region["name"] for region in project.report.get("regions", ()) if "tensors" in region]
+    read_only = [region["name"] for region in project.report.get("regions", ()) if "tensors" not in region]
+    copied = [f".{name}_constants" for name in writable]
+    arenas = [f".{name}" for name in writable]
+    bss = sum(sections.get(name, 0) for name in (".bss", ".stack", *arenas, *copied))
     loaded = [".vectors", ".text", ".rodata", ".init", ".fini", ".eh_frame", ".ARM.extab", ".ARM.exidx"]
-    loaded += [name for name, constant in regions if constant]
+    loaded += [*copied, *(f".{name}" for name in read_only)]
     constants = int(project.report["weight_bytes"])
     code = sum(sections.get(name, 0) for name in loaded) - constants
     return Size(code=code, constants=constants, data=data, bss=bss)

@@ -25,6 +25,10 @@ class ArenaView:
     region: MemoryRegion | None = None
 
     @property
+    def section_name(self) -> str:
+        return self.region.name if self.region else ""
+
+    @property
     def section(self) -> str:
         """``NAME_`` and this puts a variable into the region; empty where there is one memory."""
         return f"SECTION_{self.region.name.upper()}" if self.region else ""
@@ -32,14 +36,20 @@ class ArenaView:
 
 @dataclass(frozen=True)
 class ConstantRegionView:
-    """A memory for constants."""
+    """A memory that holds constants: read-only, or written once by the start-up code."""
 
     region: MemoryRegion
     used: int
+    image: str = ""
+    """Of constants that are copied: the read-only region that keeps them; empty: where the linker likes."""
+
+    @property
+    def section_name(self) -> str:
+        return self.region.name if self.region.read_only else f"{self.region.name}_constants"
 
     @property
     def section(self) -> str:
-        return f"SECTION_{self.region.name.upper()}"
+        return f"SECTION_{self.section_name.upper()}"
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,10 @@ class MappedRegion:
     origin: int
     length: int
     read_only: bool
+    copied: str = ""
+    """The section of constants that are copied into it; empty: none."""
+    image: str = ""
+    """The memory in the linker script that they are copied from."""
 
 
 @dataclass(frozen=True)
@@ -92,31 +106,50 @@ def macro_of(program: Program, region: int) -> str:
 
 
 def place_constants(
-    sizes: Sequence[tuple[str, int, int]], regions: Sequence[MemoryRegion], alignment: int, where: str
-) -> tuple[dict[str, MemoryRegion], tuple[ConstantRegionView, ...]]:
-    """The region of each constant, given as (symbol, bytes, bytes that a run reads), and what each region holds.
+    sizes: Sequence[tuple[str, int, int]],
+    regions: Sequence[MemoryRegion],
+    arenas: Sequence[ArenaView],
+    alignment: int,
+    where: str,
+) -> tuple[dict[str, ConstantRegionView], tuple[ConstantRegionView, ...]]:
+    """The memory of each constant, given as (symbol, bytes, bytes that a run reads), and what each memory holds.
 
-    Those that are read most for their bytes go to the fastest memory with room; TargetError when there is none.
+    Those that are read most for their bytes go to the fastest memory with room: read-only ones, and what ``arenas``
+    leave of those that may hold copies. A constant without a place stays where the linker puts it, unless there are
+    read-only regions: then that is a TargetError.
     """
-    ranked = sorted((region for region in regions if region.read_only), key=lambda region: region.cost)
-    if not ranked:
-        return {}, ()
-    room = {region.name: region.size for region in ranked}
-    placed: dict[str, MemoryRegion] = {}
+    taken = {arena.region.name: -(-arena.size // 16) * 16 for arena in arenas if arena.region}
+    room = {item.name: item.size - taken.get(item.name, 0) for item in regions if item.read_only or item.weights}
+    ranked = sorted((item for item in regions if item.name in room), key=lambda item: (item.cost, not item.read_only))
+    stored = [item for item in reversed(ranked) if item.read_only]
+    image = stored[0].name if stored else ""
+    chosen: dict[str, MemoryRegion] = {}
     for symbol, nbytes, _ in sorted(sizes, key=lambda item: (-item[2] / max(1, item[1]), item[0])):
         need = -(-nbytes // alignment) * alignment
-        region = next((region for region in ranked if room[region.name] >= need), None)
-        if region is None:
+        for item in ranked:
+            kept = item.read_only or not image or room[image] >= need
+            if room[item.name] < need or not kept:
+                continue
+            room[item.name] -= need
+            if not item.read_only and image:
+                room[image] -= need
+            chosen[symbol] = item
+            break
+        if symbol not in chosen and stored:
             total = sum(-(-nbytes // alignment) * alignment for _, nbytes, _ in sizes)
-            have = " and ".join(f"'{region.name}' {region.size:,}" for region in ranked)
+            have = " and ".join(f"'{item.name}' {item.size:,}" for item in reversed(stored))
             raise TargetError(
                 f"the constants take {total:,} bytes; for them there are {have}",
                 where=where,
                 hint="make a region larger, add one such as qspi:8M:slow, or quantize the model",
             )
-        room[region.name] -= need
-        placed[symbol] = region
-    return placed, tuple(ConstantRegionView(region, region.size - room[region.name]) for region in ranked)
+    used = {
+        item.name: sum(-(-nbytes // alignment) * alignment for symbol, nbytes, _ in sizes if chosen.get(symbol) is item)
+        for item in ranked
+    }
+    views = {item.name: ConstantRegionView(item, used[item.name], "" if item.read_only else image) for item in ranked}
+    held = tuple(view for view in views.values() if view.used or view.region.read_only)
+    return {symbol: views[item.name] for symbol, item in chosen.items()}, held
 
 
 def board_map(
@@ -126,25 +159,32 @@ def board_map(
     its further memories and at the end of its RAM, constants at the end of its flash. TargetError without room."""
     memories = [*board.more, board.ram]
     ends = [memory.origin + memory.length for memory in memories]
+    copies = {item.region.name: item for item in constants if not item.region.read_only}
     regions = []
-    for number, arena in enumerate(arena for arena in arenas if arena.region):
-        assert arena.region is not None
+    sizes = {arena.region: arena.size for arena in arenas if arena.region}
+    sizes.update({item.region: 0 for item in copies.values() if item.region not in sizes})
+    for number, (region, size) in enumerate(sizes.items()):
+        copy = copies.get(region.name)
+        need = -(-size // 16) * 16 + (copy.used if copy else 0)
         order = [(number + turn) % len(memories) for turn in range(len(memories))]
-        need = -(-arena.size // 8) * 8
         chosen = next((index for index in order if ends[index] - need >= memories[index].origin), None)
         if chosen is None:
-            raise _no_room(board, arena.region, where)
-        length = min(-(-arena.region.size // 8) * 8, ends[chosen] - memories[chosen].origin)
+            raise _no_room(board, region, where)
+        length = min(-(-region.size // 8) * 8, ends[chosen] - memories[chosen].origin)
         ends[chosen] -= length
-        regions.append(MappedRegion(arena.region.name, ends[chosen], length, False))
+        image = f"MODEL_{copy.image.upper()}" if copy and copy.image else "FLASH"
+        section = copy.section_name if copy else ""
+        regions.append(MappedRegion(region.name, ends[chosen], length, False, section, image))
     flash_end = board.flash.origin + board.flash.length
     for item in constants:
-        need = -(-item.used // 16) * 16
+        images = sum(copy.used for copy in copies.values() if copy.image == item.region.name)
+        need = -(-(item.used + images) // 16) * 16
+        if not item.region.read_only or not need:
+            continue
         if flash_end - need < board.flash.origin:
             raise _no_room(board, item.region, where)
         flash_end -= need
-        if need:
-            regions.append(MappedRegion(item.region.name, flash_end, need, True))
+        regions.append(MappedRegion(item.region.name, flash_end, need, True))
     return BoardMap(
         Region(board.flash.origin, flash_end - board.flash.origin),
         Region(board.ram.origin, ends[-1] - board.ram.origin),
@@ -161,7 +201,7 @@ def _no_room(board: Board, region: MemoryRegion, where: str) -> TargetError:
 
 
 def placement_report(
-    program: Program, constants: Sequence[tuple[str, int, int]], placed: Mapping[str, MemoryRegion]
+    program: Program, constants: Sequence[tuple[str, int, int]], placed: Mapping[str, ConstantRegionView]
 ) -> tuple[Mapping[str, Any], ...]:
     """For the report: each region with what lies in it, and how many bytes of it a run reads and writes."""
     reads, writes = [0] * len(program.tensors), [0] * len(program.tensors)
@@ -191,13 +231,24 @@ def placement_report(
             for position, call in enumerate(program.calls)
             if call.workspace and call.workspace_region == number and not call.elided
         ]
-        rows.append({**_region(item.region, item.used), "tensors": tensors, "workspaces": workspaces})
-    held: dict[str, MemoryRegion] = {region.name: region for region in placed.values()}
-    for region in held.values():
-        own = [(symbol, nbytes, count) for symbol, nbytes, count in constants if placed[symbol] == region]
-        items = [{"name": symbol, "bytes": nbytes, "reads": count} for symbol, nbytes, count in own]
-        rows.append({**_region(region, sum(nbytes for _, nbytes, _ in own)), "constants": items})
+        own = _held(constants, placed, item.region)
+        more = {"constants": own} if own else {}
+        used = item.used + sum(entry["bytes"] for entry in own)
+        rows.append({**_region(item.region, used), "tensors": tensors, "workspaces": workspaces, **more})
+    for region in {view.region.name: view.region for view in placed.values() if view.region.read_only}.values():
+        own = _held(constants, placed, region)
+        rows.append({**_region(region, sum(entry["bytes"] for entry in own)), "constants": own})
     return tuple(rows)
+
+
+def _held(
+    constants: Sequence[tuple[str, int, int]], placed: Mapping[str, ConstantRegionView], region: MemoryRegion
+) -> list[dict[str, Any]]:
+    return [
+        {"name": symbol, "bytes": nbytes, "reads": count}
+        for symbol, nbytes, count in constants
+        if symbol in placed and placed[symbol].region == region
+    ]
 
 
 def _region(region: MemoryRegion, used: int) -> dict[str, Any]:

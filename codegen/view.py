@@ -250,7 +250,8 @@ def build_view(
         inputs = (dataclasses.replace(inputs[0], address=""),)
     outputs = _io([scope.tensor(index) for index in program.outputs], "output", scope)
     states = _states(program, constants, scope)
-    placed, constant_regions = place_constants(constants.sizes(), regions, target.alignment, title)
+    arenas = arenas_of(program)
+    placed, constant_regions = place_constants(constants.sizes(), regions, arenas, target.alignment, title)
     layers = _shared_params(layers)
     every = list(flat_layers(layers))
     params = [layer.params for layer in every if layer.params is not None and not layer.shares_params]
@@ -267,7 +268,7 @@ def build_view(
         outputs=outputs,
         layers=layers,
         constants=tuple(
-            dataclasses.replace(item, section=f"SECTION_{placed[item.symbol].name.upper()}") if placed else item
+            dataclasses.replace(item, section=placed[item.symbol].section) if item.symbol in placed else item
             for item in constants.views
         ),
         arena_size=max(program.arena_size, 1),  # C knows no arrays of size 0
@@ -290,7 +291,7 @@ def build_view(
         sizes=scope.sizes.views,
         tables=tables,
         rows=rows,
-        arenas=arenas_of(program),
+        arenas=arenas,
         constant_regions=constant_regions,
         placement=placement_report(program, constants.sizes(), placed) if regions else (),
     )

@@ -35,6 +35,8 @@ class MemoryRegion:
     cost: int = USUAL
     read_only: bool = False
     """It holds constants; any other holds activations."""
+    weights: bool = False
+    """What activations leave of it may hold constants, which the start-up code copies there."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,15 @@ class Placement:
 
 
 def parse_region(text: str, parse_size: Callable[[str, str | None], int | None]) -> MemoryRegion:
-    """``dtcm:64K:fast``: name, size, and perhaps one or more of ``fast``, ``slow``, ``rom`` and ``ram``. Names such as
-    ``flash`` and ``qspi`` are those of read-only memory unless ``ram`` stands there. InputError for anything else."""
+    """``dtcm:64K:fast``: name, size, and perhaps one or more of ``fast``, ``slow``, ``rom``, ``ram`` and ``weights``.
+
+    Names such as ``flash`` and ``qspi`` are those of read-only memory unless ``ram`` stands there. InputError for
+    anything else."""
     name, _, rest = text.partition(":")
     size, _, attributes = rest.partition(":")
     words = [word.strip() for word in re.split(r"[:,]", attributes) if word.strip()]
-    known = {"fast", "slow", "rom", "ram"}
-    hint = "NAME:SIZE, and perhaps fast, slow, rom or ram behind it, such as dtcm:64K:fast"
+    known = {"fast", "slow", "rom", "ram", "weights"}
+    hint = "NAME:SIZE, and perhaps fast, slow, rom, ram or weights behind it, such as dtcm:64K:fast"
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name.lower() in _RESERVED:
         raise InputError(f"--region {text}: '{name}' is no name that C and the linker allow", hint=hint)
     nbytes = parse_size(f"--region {name}", size or None)
@@ -76,7 +80,9 @@ def parse_region(text: str, parse_size: Callable[[str, str | None], int | None])
         raise InputError(f"--region {text}: a size is missing, or words contradict each other", hint=hint)
     cost = FAST if "fast" in words else SLOW if "slow" in words else USUAL
     read_only = "rom" in words or ("ram" not in words and _READ_ONLY.match(name) is not None)
-    return MemoryRegion(name.lower(), nbytes, cost, read_only)
+    if read_only and "weights" in words:
+        raise InputError(f"--region {text}: read-only memory holds constants anyway, without a copy", hint=hint)
+    return MemoryRegion(name.lower(), nbytes, cost, read_only, "weights" in words)
 
 
 def check_regions(regions: Sequence[MemoryRegion]) -> None:

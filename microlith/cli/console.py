@@ -312,14 +312,13 @@ def regions_text(regions: Iterable[Mapping[str, Any]]) -> str:
     """One line for each memory of a report: what it holds and how often that is accessed."""
     lines = []
     for region in regions:
-        items = region.get("constants", region.get("tensors", ()))
+        items = [*region.get("tensors", ()), *region.get("constants", ())]
         accesses = sum(item["reads"] + item.get("writes", 0) for item in items)
-        what = plural(len(items), "constant" if "constants" in region else "tensor")
-        if region.get("workspaces"):
-            what += f" and {plural(len(region['workspaces']), 'workspace')}"
+        kinds = [("tensors", "tensor"), ("workspaces", "workspace"), ("constants", "constant")]
+        what = ", ".join(plural(len(region[key]), noun) for key, noun in kinds if region.get(key))
         room = f"{bytes_text(region['used'])} of {bytes_text(region['size'])}"
         lines.append(
-            f"{region['name']} ({region['speed']}): {room}, {what}, "
+            f"{region['name']} ({region['speed']}): {room}, {what or 'nothing'}, "
             f"{count_text(accesses)} bytes read and written in a run\n"
         )
     return "".join(lines)

@@ -71,13 +71,16 @@ def small_lowered(graph: Graph, *regions: MemoryRegion) -> Program:
         ("qspi:8M:slow", MemoryRegion("qspi", 8 << 20, SLOW, read_only=True)),
         ("ext:8M:slow,rom", MemoryRegion("ext", 8 << 20, SLOW, read_only=True)),
         ("mram:100:ram", MemoryRegion("mram", 100, USUAL)),
+        ("itcm:8K:fast,weights", MemoryRegion("itcm", 8192, FAST, weights=True)),
     ],
 )
 def test_what_users_write(text: str, wanted: MemoryRegion) -> None:
     assert parse_region(text, parse_size) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "dtcm", "1a:5K", "a b:5K", "bss:5K", "x:0", "x:5Q", "x:5K:swift", "x:5K:rom,ram"])
+@pytest.mark.parametrize(
+    "text", ["", "dtcm", "1a:5K", "a b:5K", "bss:5K", "x:0", "x:5Q", "x:5K:swift", "x:5K:rom,ram", "x:5K:rom,weights"]
+)
 def test_what_is_no_region(text: str) -> None:
     with pytest.raises(InputError):
         parse_region(text, parse_size)
@@ -149,6 +152,44 @@ def test_sections_lie_in_memories_of_their_own_and_the_bytes_are_right(target: s
             assert 0 <= address[item["name"]] - int(found[1], 16) < int(found[2], 16)
     size = execute.measure_size(project)
     assert size.constants == project.report["weight_bytes"] and size.code > 0
+
+
+@pytest.mark.parametrize("target", ["cortex-m4", "riscv32"])
+@pytest.mark.parametrize("with_flash", [True, False])
+def test_constants_are_copied_into_what_activations_leave(target: str, with_flash: bool, tmp_path: Path) -> None:
+    graph = int8_cnn(height=31)
+    regions = (MemoryRegion("dtcm", 3000, FAST, weights=True), *(REGIONS[1:] if with_flash else REGIONS[1:2]))
+    project = built(graph, target, tmp_path / "a", regions=regions, name="small")
+    assert execute.selftest(project).endswith("PASS\n")
+    held = {region["name"]: region for region in project.report["regions"]}
+    hot = [item["name"] for item in held["dtcm"]["constants"]]
+    assert hot and held["dtcm"]["used"] <= 3000
+    row = targets.get(target)
+    assert row.board is not None
+    command = [f"{row.tool_prefix}nm", str(project.program("selftest"))]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    address = {line.split()[2]: int(line.split()[0], 16) for line in listing.splitlines() if len(line.split()) == 3}
+    (more,) = row.board.more
+    for name in hot:
+        assert more.origin <= address[name] < more.origin + more.length
+    copied = address["link_dtcm_constants_end"] - address["link_dtcm_constants_start"]
+    assert copied >= sum(item["bytes"] for item in held["dtcm"]["constants"])
+    flash = row.board.flash
+    assert flash.origin <= address["link_dtcm_constants_load"] < flash.origin + flash.length
+    size = execute.measure_size(project)
+    assert size.constants == project.report["weight_bytes"] and 0 < size.code < 40_000
+
+
+def test_a_memory_for_copies_alone(tmp_path: Path) -> None:
+    regions = (
+        MemoryRegion("sram", 8192, FAST),
+        MemoryRegion("more", 512, USUAL, weights=True),
+        MemoryRegion("flash", 65536, SLOW, read_only=True),
+    )
+    project = built(int8_cnn(height=31), "cortex-m4", tmp_path / "a", regions=regions, name="small")
+    assert execute.selftest(project).endswith("PASS\n")
+    (held,) = (region for region in project.report["regions"] if region["name"] == "more")
+    assert held["constants"] and not held["tensors"]
 
 
 def test_cmake_builds_it_too(tmp_path: Path) -> None:
