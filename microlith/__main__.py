@@ -1,5 +1,23 @@
-"""``python -m microlith``: the command line."""
+"""The command line: ``microlith``, or ``python -m microlith``.
 
-from .cli import main
+Whoever interrupts it while its parts are still being imported sees no traceback either.
+"""
 
-main()
+import sys
+
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Entry point of the ``microlith`` command. Exit codes as ``cli.main``."""
+    try:
+        from .cli import main as run
+
+        run()
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .nnacl_kernels import library
+
 
 class MicrolithError(Exception):
     """Base of all errors that name a user's mistake. ``where`` and ``hint`` become part of the text."""
@@ -64,6 +66,13 @@ class TargetError(MicrolithError):
 
 class ToolError(MicrolithError):
     """A program that is needed (a compiler, an emulator) is missing or failed."""
+
+
+class LibraryNotFoundError(ToolError, library.LibraryNotFoundError):
+    """The C library is nowhere to be found."""
+
+
+library.error = LibraryNotFoundError
 
 
 class ExtensionError(MicrolithError):

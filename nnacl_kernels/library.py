@@ -15,6 +15,13 @@ ENVIRONMENT_VARIABLE = "MICROLITH_LIBRARY"
 class LibraryNotFoundError(FileNotFoundError):
     """The shared library is nowhere to be found, or the environment variable names a file that does not exist."""
 
+    def __init__(self, what: str, *, hint: str = "") -> None:
+        super().__init__(f"{what}\n  hint: {hint}" if hint else what)
+
+
+error: type[LibraryNotFoundError] = LibraryNotFoundError
+"""What is raised. A package with errors of a kind of its own puts a subclass in its place."""
+
 
 def library_filename() -> str:
     """What the shared library is called on this platform."""
@@ -33,9 +40,9 @@ def find_library() -> Path:
     if given:
         path = Path(given)
         if not path.is_file():
-            raise LibraryNotFoundError(
-                f"{ENVIRONMENT_VARIABLE} names '{given}', which is not a file\n"
-                f"  hint: set it to the path of {library_filename()}, or unset it"
+            raise error(
+                f"{ENVIRONMENT_VARIABLE} names '{given}', which is not a file",
+                hint=f"set it to the path of {library_filename()}, or unset it",
             )
         return path.resolve()
     folders = list(_folders())
@@ -44,10 +51,10 @@ def find_library() -> Path:
         if path.is_file():
             return path
     searched = ", ".join(str(folder) for folder in folders)
-    raise LibraryNotFoundError(
-        f"{library_filename()} was not found in {searched}\n"
-        f"  hint: install the package (pip install .), or build it with cmake -S runtime -B build && cmake --build "
-        f"build and set {ENVIRONMENT_VARIABLE}=build/{library_filename()}"
+    raise error(
+        f"{library_filename()} was not found in {searched}",
+        hint="install the package (pip install .), or build it with cmake -S runtime -B build && cmake --build build "
+        f"and set {ENVIRONMENT_VARIABLE}=build/{library_filename()}",
     )
 
 

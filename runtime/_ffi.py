@@ -39,12 +39,11 @@ ffi.cdef(read_declarations(HEADER))
 
 @functools.cache
 def library() -> Any:
-    """The shared library. Raises ToolError when it is not there."""
+    """The shared library. Raises LibraryNotFoundError when it is not there, and ToolError when it cannot be loaded."""
     try:
         return ffi.dlopen(str(find_library()))
-    except LibraryNotFoundError as error:
-        what, _, hint = str(error).partition("\n  hint: ")
-        raise ToolError(what, hint=hint) from error
+    except LibraryNotFoundError:
+        raise
     except OSError as error:
         raise ToolError(f"the C library cannot be loaded: {error}", hint="install the package again") from error
 

@@ -7,6 +7,7 @@ follow the contract ``tflite-double``, the arithmetic of LiteRT's built-in kerne
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,15 +73,18 @@ def load_tflite(
 ) -> Graph:
     """The graph of a .tflite file; errors as ``import_tflite``, and ModelFormatError when it cannot be read."""
     path = Path(path)
+    data: bytes | mmap.mmap
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelFormatError(f"cannot be read: {error.strerror or error}", where=str(path)) from error
+        with path.open("rb") as file:
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFormatError(f"cannot be read: {reason}", where=str(path)) from error
     return import_tflite(data, name=path.stem, where=str(path), inputs=inputs, constants=constants)
 
 
 def import_tflite(
-    data: bytes,
+    data: bytes | mmap.mmap,
     *,
     name: str = "model",
     where: str = "",

@@ -6,6 +6,7 @@ wrong size, an impossible scale); whether an operator or type is supported is de
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,7 +125,7 @@ class TfliteModel:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-def read_model(data: bytes, *, where: str) -> TfliteModel:
+def read_model(data: bytes | mmap.mmap, *, where: str) -> TfliteModel:
     """Verifies and reads a whole file. Raises ModelFormatError that names the table or tensor at fault."""
     verify_flatbuffer(data, where=where)
     model = tflite.Model.GetRootAs(data, 0)
@@ -142,7 +143,7 @@ def _text(raw: bytes | None) -> str:
 
 
 class _Reader:
-    def __init__(self, data: bytes, model: Any, where: str) -> None:
+    def __init__(self, data: bytes | mmap.mmap, model: Any, where: str) -> None:
         self.data = data
         self.model = model
         self.where = where

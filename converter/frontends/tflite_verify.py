@@ -9,6 +9,7 @@ to the same large vector is refused instead of being read again and again.
 from __future__ import annotations
 
 import functools
+import mmap
 import struct
 from dataclasses import dataclass
 from typing import Literal
@@ -224,7 +225,7 @@ def options_table(number: int, union: int = 1) -> str | None:
     return (_builtin_options() if union == 1 else _builtin_options_2()).get(number)
 
 
-def verify_flatbuffer(data: bytes, *, where: str) -> None:
+def verify_flatbuffer(data: bytes | mmap.mmap, *, where: str) -> None:
     """Checks the file identifier and the bounds of everything that the importer reads.
 
     Raises ModelFormatError that names the table and the byte where the first fault is.
@@ -243,7 +244,7 @@ def verify_flatbuffer(data: bytes, *, where: str) -> None:
 
 
 class _Verifier:
-    def __init__(self, data: bytes, where: str) -> None:
+    def __init__(self, data: bytes | mmap.mmap, where: str) -> None:
         self.data = data
         self.where = where
         # Every byte may be reached a few times (equal strings and vectors are shared), not without bound.

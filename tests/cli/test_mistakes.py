@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+
+from microlith.errors import MicrolithError
+from microlith.nnacl_kernels.library import ENVIRONMENT_VARIABLE, find_library
 
 from .conftest import Cli, Outcome, small_model
 
@@ -182,3 +187,23 @@ def test_arrays_that_are_objects(cli: Cli, lith_file: Path, tmp_path: Path) -> N
     assert_clear(cli("run", lith_file, "--inputs", tmp_path / "objects.npy"), "Python objects")
     assert_clear(cli("run", lith_file, "--inputs", tmp_path), "is a folder")
     assert_clear(cli("run", lith_file, "--random", "-1"), "--random")
+
+
+def test_interrupted_while_its_parts_are_imported(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    outcome = subprocess.run(
+        [sys.executable, "-m", "microlith", "--version"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (130, "", "error: interrupted\n")
+
+
+def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(ENVIRONMENT_VARIABLE, str(tmp_path / "nowhere.so"))
+    with pytest.raises(MicrolithError, match=r"nowhere.so', which is not a file\n  hint: set it") as error:
+        find_library()
+    assert isinstance(error.value, FileNotFoundError)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 import time
 import tracemalloc
 from pathlib import Path
@@ -366,3 +368,19 @@ def test_operator_table_is_complete() -> None:
     names = supported_operators()
     assert len(names) >= 90
     assert all(hasattr(tflite.BuiltinOperator, name) for name in names)
+
+
+def test_a_file_of_more_than_2_gib_is_not_read_as_a_whole(tmp_path: Path) -> None:
+    """Most of it is a hole: buffers may lie behind the flatbuffer."""
+    builder = TfliteBuilder()
+    builder.operator("ABS", [builder.input((2, 3))], [builder.output((2, 3))])
+    path = tmp_path / "large.tflite"
+    with path.open("wb") as file:
+        file.write(builder.build())
+        file.truncate(3 << 30)
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))\n"
+        "from microlith.converter import convert; print([node.op for node in convert(sys.argv[1]).nodes])"
+    )
+    outcome = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=False)
+    assert outcome.stdout == "['abs']\n", outcome.stderr
