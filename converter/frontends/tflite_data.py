@@ -270,10 +270,23 @@ def mirror_pad(node: TfliteNode) -> Value:
 
 def gather(node: TfliteNode) -> Value:
     options = node.options("GatherOptions")
-    require(options.BatchDims() == 0, f"batch_dims {options.BatchDims()} is not supported", attribute="batch_dims")
     x, indices = node.value(0), node.value(1)
-    axis = axis_of(options.Axis(), len(x.shape))
-    return node.add("gather", [x, indices], {"axis": axis}, quant=node.output_quant())
+    axis, batch = axis_of(options.Axis(), len(x.shape)), options.BatchDims()
+    batch = batch + len(indices.shape) if batch < 0 else batch
+    if batch == 0:
+        return node.add("gather", [x, indices], {"axis": axis}, quant=node.output_quant())
+    require(batch <= min(axis, len(indices.shape)), f"batch_dims is {options.BatchDims()}", attribute="batch_dims")
+    # The axis moves up to the batch, and what stood in front of it is put behind the indices.
+    between, places = list(range(batch, axis)), len(indices.shape) - batch
+    first = [*range(batch), axis, *between, *range(axis + 1, len(x.shape))]
+    moved = node.add("transpose", [x], {"perm": tuple(first)}, quant=x.quant) if between else x
+    picked = node.reshape(indices, (*node.shape(1), 1))
+    y = node.add("gather_nd", [moved, picked], {"batch_dims": batch}, quant=node.output_quant())
+    if not between:
+        return y
+    behind = batch + places + len(between)
+    perm = [*range(batch), *range(batch + places, behind), *range(batch, batch + places), *range(behind, len(y.shape))]
+    return node.add("transpose", [y], {"perm": tuple(perm)}, quant=node.output_quant())
 
 
 def embedding_lookup(node: TfliteNode) -> Value:

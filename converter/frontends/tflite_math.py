@@ -19,6 +19,7 @@ from . import tflite_lut as lut
 from .tflite_data import part
 from .tflite_graph import NO_CLAMP, Reject, Row, TfliteNode, axis_of, fused_clamp, is_shifted, require
 from .tflite_int16 import is_int16
+from .tflite_roots import rsqrt_table, sqrt_table
 
 _NARROW = (DType.s8, DType.u8, DType.s16)
 
@@ -200,6 +201,8 @@ def _comparison(op: str) -> Row:
             a, b = (node.add("cast", [value], {"to": DType.s32.value}) for value in (a, b))
         elif is_quantized(a) and (a.quant != b.quant or is_int16(a)):
             return fixed.compared(node, op)
+        elif a.dtype is DType.s16:
+            a, b = (node.add("cast", [value], {"to": DType.s32.value}) for value in (a, b))
         return node.add(op, [a, b])
 
     return row
@@ -237,11 +240,28 @@ def select(node: TfliteNode) -> Value:
 def batch_matmul(node: TfliteNode) -> Value:
     options = node.options("BatchMatMulOptions")
     a, b = node.value(0), node.value(1)
+    if a.dtype is DType.f32 and b.dtype is DType.s8 and is_quantized(b):
+        return _hybrid_matmul(node, options)
     known = a.dtype is b.dtype and (a.dtype is DType.f32 or a.dtype in (DType.s8, DType.s16))
     require(known, f"{a.dtype.name} by {b.dtype.name} is not supported")
     require(a.dtype is DType.f32 or (is_quantized(a) and is_quantized(b)), "integers without scales are not supported")
     attrs = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
     return node.add("matmul", [a, b], attrs, quant=node.output_quant() if is_quantized(a) else None)
+
+
+def _hybrid_matmul(node: TfliteNode, options: Any) -> Value:
+    """Rows of floats by one matrix of constant int8: the rows are quantized at run time, as in FULLY_CONNECTED."""
+    a, b = node.value(0), node.value(1)
+    shape = node.shape(1)
+    plain = b.is_constant and math.prod(shape[:-2]) == 1 and not options.AdjX() and b.quant is not None
+    require(plain and len(a.shape) >= len(shape), f"f32 by s8 {list(shape)} is supported for one constant matrix only")
+    assert b.data is not None and b.quant is not None
+    require(b.quant.is_per_tensor and not np.any(b.quant.zero_point), "the weights have several scales or a zero point")
+    matrix = b.data.reshape(shape[-2:])
+    weights = node.const(np.ascontiguousarray(matrix if options.AdjY() else matrix.T), b.quant, suffix="weights")
+    scales = np.full(weights.type.static_shape[0], b.quant.scale[0], np.float32)
+    attrs = {"asymmetric": int(bool(options.AsymmetricQuantizeInputs()))}
+    return node.add("dense_dynamic", [a, weights, None, node.const(scales, suffix="scales")], attrs)
 
 
 # Reductions.
@@ -421,13 +441,13 @@ ROWS: Mapping[str, Row] = {
     "RELU_0_TO_1": _clamp(0.0, 1.0),
     "RELU_N1_TO_1": _clamp(-1.0, 1.0),
     "ROUND": _unary("round"),
-    "RSQRT": _unary("rsqrt"),
+    "RSQRT": _unary("rsqrt", rsqrt_table),
     "SELECT": select,
     "SELECT_V2": select,
     "SIGN": _unary("sign"),
     "SIN": _unary("sin"),
     "SOFTMAX": softmax,
-    "SQRT": _unary("sqrt"),
+    "SQRT": _unary("sqrt", sqrt_table),
     "SQUARE": _unary("square"),
     "SQUARED_DIFFERENCE": squared_difference,
     "SUB": _arithmetic("sub", "SubOptions"),

@@ -163,3 +163,26 @@ def test_l2_pool(activation: int, tmp_path: Path) -> None:
     options = {"StrideH": 2, "StrideW": 1, "FilterHeight": 3, "FilterWidth": 2, "FusedActivationFunction": activation}
     b.operator("L2_POOL_2D", [b.input((1, 6, 7, 3))], [b.output((1, 3, 7, 3))], "Pool2DOptions", Padding=0, **options)
     held(b, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+@pytest.mark.parametrize(
+    ("axis", "batch", "indices", "result"),
+    [
+        (1, 1, (2, 5), (2, 5, 6, 4)),
+        (2, 1, (2, 5), (2, 3, 5, 4)),
+        (3, 1, (2, 2, 2), (2, 3, 6, 2, 2)),
+        (3, 2, (2, 3, 2), (2, 3, 6, 2)),
+        (2, 2, (2, 3), (2, 3, 4)),
+        (1, 1, (2,), (2, 6, 4)),
+        (-2, -1, (2, 5), (2, 3, 5, 4)),
+    ],
+)
+def test_gather_with_batches(
+    axis: int, batch: int, indices: tuple[int, ...], result: tuple[int, ...], dtype: str, tmp_path: Path
+) -> None:
+    b, rng = TfliteBuilder(), np.random.default_rng(3)
+    quant = {"scale": 0.05, "zero_point": 3} if dtype == "int8" else {}
+    operands = [b.input((2, 3, 6, 4), dtype, **quant), b.input(indices, "int32")]
+    b.operator("GATHER", operands, [b.output(result, dtype, **quant)], "GatherOptions", Axis=axis, BatchDims=batch)
+    compare(b.build(), tmp_path, rng)

@@ -238,6 +238,39 @@ def scatter_nd_of_uint8(b: TfliteBuilder, rng: np.random.Generator) -> None:
     b.operator("SCATTER_ND", operands, [b.output((4, 3), "uint8", **quant)], "ScatterNdOptions")
 
 
+@pytest.mark.parametrize("name", ["SQRT", "RSQRT"])
+@pytest.mark.parametrize("seed", range(6))
+def test_roots_of_int8(name: str, seed: int, tmp_path: Path) -> None:
+    """Every number that has a root, under other scales each time."""
+    b, rng = TfliteBuilder(), np.random.default_rng(seed)
+    zero = int(rng.integers(-128, 40))
+    values = np.arange(zero + (name == "RSQRT"), 128).astype(np.int8)
+    x = b.input(values.shape, "int8", scale=10.0 ** rng.uniform(-3, 0), zero_point=zero)
+    y = b.output(values.shape, "int8", scale=10.0 ** rng.uniform(-3, 0), zero_point=int(rng.integers(-128, 40)))
+    b.operator(name, [x], [y])
+    compare(b.build(), tmp_path, rng, arrays=[values])
+
+
+@pytest.mark.parametrize("name", ["EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"])
+def test_comparisons_of_int16_without_scales(name: str, tmp_path: Path) -> None:
+    b, rng = TfliteBuilder(), np.random.default_rng(1)
+    arrays = [rng.integers(-3, 4, shape).astype(np.int16) for shape in ((4, 9), (9,))]
+    b.operator(name, [b.input(array.shape, "int16") for array in arrays], [b.output((4, 9), "bool")])
+    compare(b.build(), tmp_path, rng, arrays=arrays)
+
+
+@pytest.mark.parametrize("shape", [(9, 7), (1, 9, 7)], ids=str)
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("asymmetric", [False, True])
+def test_floats_by_a_matrix_of_int8(shape: tuple[int, ...], adjoint: bool, asymmetric: bool, tmp_path: Path) -> None:
+    b, rng = TfliteBuilder(), np.random.default_rng(2)
+    matrix = rng.integers(-127, 128, shape).astype(np.int8)
+    w = b.constant(matrix.swapaxes(-1, -2) if adjoint else matrix, scale=0.02, zero_point=0)
+    options = {"AdjY": adjoint, "AsymmetricQuantizeInputs": asymmetric}
+    b.operator("BATCH_MATMUL", [b.input((2, 5, 9)), w], [b.output((2, 5, 7))], "BatchMatMulOptions", **options)
+    compare(b.build(), tmp_path, rng, kinds=(0, 1, 2))
+
+
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_operator(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(len(name))
