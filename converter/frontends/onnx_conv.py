@@ -10,12 +10,14 @@ from ...dtypes import DType
 from ...ir import Dim, Value
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_math import arithmetic
+from .onnx_open_windows import same_padded, zero
 from .onnx_window import (
     channels_first,
     channels_last,
     known,
     mirror,
     mirrored_axes,
+    needs_sizes,
     original_rank,
     pads_of,
     per_axis,
@@ -32,8 +34,14 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     spatial = spatial_rank(x)
     kernel = _kernel(node, x, w)
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
-    pads = pads_of(node, x, kernel, strides, dilations)
-    mirrored = mirrored_axes(node, x, kernel, strides, dilations)
+    if needs_sizes(node, x, kernel, strides, dilations):
+        lower = node.text("auto_pad", "NOTSET") == "SAME_LOWER"
+        x, _ = same_padded(g, x, (kernel, strides, dilations), lower, zero(g, x.dtype))
+        node.ignore("pads")
+        pads, mirrored = [0] * (2 * spatial), ()
+    else:
+        pads = pads_of(node, x, kernel, strides, dilations)
+        mirrored = mirrored_axes(node, x, kernel, strides, dilations)
     x, w = mirror(g, x, mirrored), mirror(g, w, mirrored)
     groups, out_c = node.integer("group", 1), known(w.shape[0], "the channels")
     in_c = _channels(x, w.shape[1], groups)
@@ -45,7 +53,7 @@ def conv(g: Builder, node: OnnxNode) -> Value:
         return mirror(g, channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs)), mirrored)
     x, w = two_dimensional(g, x), two_dimensional(g, w)
     flat = window_2d(strides, pads, dilations)
-    if groups == x.shape[1] and groups > 1:
+    if groups == in_c and groups > 1:
         w = g.transpose(w, (1, 2, 3, 0))
         y = g.add("depthwise_conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
     else:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_open_windows import counted, lowest, ones_like, same_padded, without_padded, zero
 from .onnx_window import (
     channels_first,
     channels_last,
+    crops_front,
     known,
     mirror,
     mirrored_axes,
+    needs_sizes,
     original_rank,
     pads_of,
     per_axis,
@@ -38,6 +41,16 @@ class _Window:
     """Positions past the padding that windows may reach."""
     mirrored: tuple[int, ...]
     """Dimensions along which it runs backwards."""
+    counted: tuple[int, ...] = ()
+    """Dimensions of open size along which the last window may be one too many."""
+    before: tuple[Value, ...] = ()
+    """What was put in front of each spatial dimension at run time."""
+
+    def finish(self, g: Builder, y: Value, x: Value) -> Value:
+        """The result of the windows over ``x``, mirrored back and without windows that do not count."""
+        for axis in self.counted:
+            y = counted(g, y, x, axis + 2, self.pads[axis], self.strides[axis])
+        return mirror(g, y, self.mirrored)
 
     def flat_attrs(self) -> dict[str, object]:
         """Attributes of the ops over two dimensions, from one or two."""
@@ -52,32 +65,41 @@ class _Window:
         return {**window_3d(self.strides, self.pads, self.dilations), **sizes}
 
 
-def _window(node: OnnxNode, x: Value) -> _Window:
+def _window(g: Builder, node: OnnxNode, x: Value, fill: Callable[[Builder, DType], Value]) -> tuple[Value, _Window]:
+    """The window of a pool, and what it runs over: ``x``, with padding of ``fill`` where that depends on open sizes."""
     spatial = spatial_rank(x)
     kernel = node.integers("kernel_shape")
     if kernel is None or len(kernel) != spatial or min(kernel) < 1:
         raise Reject(f"attribute 'kernel_shape' is {kernel}, expected {spatial} sizes")
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
-    pads = pads_of(node, x, kernel, strides, dilations)
     mirrored = mirrored_axes(node, x, kernel, strides, dilations)
-    extra = [0] * spatial
+    by_size = needs_sizes(node, x, kernel, strides, dilations) or crops_front(node, x, kernel, strides, dilations)
+    if by_size or (mirrored and node.wants(1)):
+        node.ignore("pads")
+        node.integer("ceil_mode", 0)
+        lower = node.text("auto_pad", "NOTSET") == "SAME_LOWER"
+        padded, before = same_padded(g, x, (kernel, strides, dilations), lower, fill(g, x.dtype), crops=True)
+        none = [0] * spatial
+        return padded, _Window(kernel, strides, none * 2, dilations, none, (), before=tuple(before))
+    pads, extra, open_ends = pads_of(node, x, kernel, strides, dilations), [0] * spatial, []
     if node.integer("ceil_mode", 0):
-        extra = [
-            _ceil_extra(size, pads[i], pads[i + spatial], kernel[i], strides[i], dilations[i])
-            for i, size in enumerate(x.shape[2:])
-        ]
+        for i, size in enumerate(x.shape[2:]):
+            reach = dilations[i] * (kernel[i] - 1) + 1
+            if isinstance(size, str) and pads[i + spatial] + strides[i] > reach:
+                open_ends.append(i)
+            extra[i] = _ceil_extra(size, pads[i], pads[i + spatial], reach, strides[i])
     # Padding that only windows would reach that are left out goes with them.
     ends = [max(end + min(more, 0), 0) for end, more in zip(pads[spatial:], extra, strict=True)]
-    return _Window(kernel, strides, [*pads[:spatial], *ends], dilations, [max(more, 0) for more in extra], mirrored)
+    beyond = [max(more, 0) for more in extra]
+    return mirror(g, x, mirrored), _Window(
+        kernel, strides, [*pads[:spatial], *ends], dilations, beyond, mirrored, tuple(open_ends)
+    )
 
 
-def _ceil_extra(size: int | str, begin: int, end: int, kernel: int, stride: int, dilation: int) -> int:
+def _ceil_extra(size: int | str, begin: int, end: int, reach: int, stride: int) -> int:
     """Positions beyond the padding that a last, partial window needs, or how many less where none starts in the padding
-    after the input: such a window is left out. For an open size where that cannot happen, what every size may need."""
-    reach = dilation * (kernel - 1) + 1
+    after the input: such a window is left out. For an open size what every size may need."""
     if isinstance(size, str):
-        if end + stride > reach:
-            raise Reject(f"with ceil_mode, whether the last window counts depends on the size '{size}'", FIX_SIZES)
         return stride - 1
     span = size + begin + end - reach
     count = -(-span // stride) + 1
@@ -89,42 +111,51 @@ def _ceil_extra(size: int | str, begin: int, end: int, kernel: int, stride: int,
 def max_pool(g: Builder, node: OnnxNode) -> list[Value]:
     """MaxPool. The plain case over one or two dimensions has an op of its own."""
     x = node.value(0)
-    window = _window(node, x)
+    data, window = _window(g, node, x, lowest)
     column_major = node.integer("storage_order", 0)
     if column_major not in (0, 1):
         raise Reject(f"attribute 'storage_order' is {column_major}")
-    if window.mirrored and node.wants(1):
-        raise Reject("with auto_pad, the positions of the maxima depend on the size of the input", FIX_SIZES)
     plain = x.dtype is DType.f32 or x.quant is not None
-    x = mirror(g, x, window.mirrored)
     if plain and not node.wants(1) and len(window.kernel) < 3:
-        y = g.add("max_pool2d", [g.to_nhwc(two_dimensional(g, x))], window.flat_attrs())
-        return [mirror(g, original_rank(g, g.to_nchw(y), len(window.kernel)), window.mirrored)]
+        y = g.add("max_pool2d", [g.to_nhwc(two_dimensional(g, data))], window.flat_attrs())
+        return [window.finish(g, original_rank(g, g.to_nchw(y), len(window.kernel)), x)]
     attrs = {**window.attrs(), "with_indices": int(node.wants(1)), "column_major": column_major}
-    results = g.add_all("max_pool_nd", [channels_last(g, x)], attrs)
-    return [mirror(g, channels_first(g, y), window.mirrored) for y in results]
+    results = g.add_all("max_pool_nd", [channels_last(g, data)], attrs)
+    results = [window.finish(g, channels_first(g, y), x) for y in results]
+    if len(results) > 1 and window.before:
+        results[1] = without_padded(g, results[1], x, data, window.before, bool(column_major))
+    return results
 
 
 def average_pool(g: Builder, node: OnnxNode) -> Value:
     """AveragePool."""
     x = node.value(0)
-    window = _window(node, x)
-    x = mirror(g, x, window.mirrored)
-    include = {"count_include_pad": int(bool(node.integer("count_include_pad", 0)))}
+    data, window = _window(g, node, x, zero)
+    include = bool(node.integer("count_include_pad", 0))
+    y = _average(g, data, window, include)
+    if window.before and not include:
+        # The padding is a part of the data here, and counts; the average of ones says how much of each window it is.
+        sizes = (window.kernel, window.strides, window.dilations)
+        lower = node.text("auto_pad", "NOTSET") == "SAME_LOWER"
+        ones, _ = same_padded(g, ones_like(g, x), sizes, lower, zero(g, x.dtype), crops=True)
+        y = g.add("div", [y, _average(g, ones, window, include)])
+    return window.finish(g, y, x)
+
+
+def _average(g: Builder, data: Value, window: _Window, include: bool) -> Value:
+    attrs = {"count_include_pad": int(include)}
     if len(window.kernel) == 3:
-        y = channels_first(g, g.add("avg_pool_nd", [channels_last(g, x)], {**window.attrs(), **include}))
-        return mirror(g, y, window.mirrored)
-    y = g.add("avg_pool2d", [g.to_nhwc(two_dimensional(g, x))], {**window.flat_attrs(), **include})
-    return mirror(g, original_rank(g, g.to_nchw(y), len(window.kernel)), window.mirrored)
+        return channels_first(g, g.add("avg_pool_nd", [channels_last(g, data)], {**window.attrs(), **attrs}))
+    y = g.add("avg_pool2d", [g.to_nhwc(two_dimensional(g, data))], {**window.flat_attrs(), **attrs})
+    return original_rank(g, g.to_nchw(y), len(window.kernel))
 
 
 def lp_pool(g: Builder, node: OnnxNode) -> Value:
     """LpPool."""
     x = node.value(0)
-    window = _window(node, x)
-    attrs = {**window.attrs(), "p": _p(node)}
-    y = g.add("lp_pool", [channels_last(g, mirror(g, x, window.mirrored))], attrs)
-    return mirror(g, channels_first(g, y), window.mirrored)
+    data, window = _window(g, node, x, zero)
+    y = g.add("lp_pool", [channels_last(g, data)], {**window.attrs(), "p": _p(node)})
+    return window.finish(g, channels_first(g, y), x)
 
 
 def _p(node: OnnxNode) -> int:

@@ -58,6 +58,34 @@ def pads_of(
     return pads
 
 
+def needs_sizes(
+    node: OnnxNode, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> bool:
+    """Whether the padding of auto_pad SAME depends on open sizes in a way that is the same for none of them."""
+    mode = node.text("auto_pad", "NOTSET")
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        return False
+    mirrored = mirrored_axes(node, x, kernel, strides, dilations)
+    for axis, size in enumerate(x.shape[2:]):
+        totals = _same_totals(size, kernel[axis], strides[axis], dilations[axis])
+        if len({(total + ((mode == "SAME_LOWER") != (axis in mirrored))) // 2 for total in totals}) > 1:
+            return True
+    return False
+
+
+def crops_front(
+    node: OnnxNode, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> bool:
+    """Whether a pool under auto_pad SAME leaves elements out at the front, as where its stride is larger than its
+    window by 2 and more: ONNX states the padding as a difference, which then is below 0."""
+    if node.text("auto_pad", "NOTSET") not in ("SAME_UPPER", "SAME_LOWER"):
+        return False
+    return any(
+        (stride if isinstance(size, str) else (size - 1) % stride + 1) - (dilation * (k - 1) + 1) > 1
+        for size, k, stride, dilation in zip(x.shape[2:], kernel, strides, dilations, strict=True)
+    )
+
+
 def _same_pads(size: int | str, kernel: int, stride: int, dilation: int, lower: bool) -> tuple[int, int]:
     """The padding before and after one dimension under auto_pad SAME: a window starts every ``stride`` elements.
 

@@ -16,7 +16,6 @@ from onnx_models import compare, make_model, numbers, run_reference, save
 import microlith
 from microlith import modelfile
 from microlith.converter import convert
-from microlith.errors import UnsupportedError
 from microlith.evaluate import evaluate
 
 Shape = tuple[int | str, ...]
@@ -107,18 +106,60 @@ def test_windows(op: str, shape: Shape, attrs: dict[str, Any], weights: Shape | 
     _run_all(_model(op, shape, attrs, weights), _inputs(shape, 1, (4, 5, 6, 7, 9)), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "attrs,reason",
-    [
-        ({"auto_pad": "SAME_UPPER", "kernel_shape": [3, 3], "strides": [3, 3]}, "depends on the size 'h'"),
-        ({"ceil_mode": 1, "kernel_shape": [2, 2], "strides": [3, 3]}, "the last window counts depends on the size 'h'"),
-    ],
-    ids=str,
-)
-def test_padding_that_depends_on_the_size(attrs: dict[str, Any], reason: str, tmp_path: Path) -> None:
-    model = _model("MaxPool", OPEN, attrs)
-    with pytest.raises(UnsupportedError, match=reason):
-        convert(model)
-    graph = convert(model, inputs={"h": (7,), "w": (8,)})
-    x = numbers(1, 8, 7, 8)
-    compare(evaluate(graph, {"x": x})["y"], run_reference(model, {"x": x})[0], 1e-5, "y")
+# No padding and no number of windows serves every size.
+BY_SIZE: list[tuple[str, Shape, dict[str, Any], Shape | None]] = [
+    (op, shape, {"auto_pad": side, "strides": [3] * (len(shape) - 2), **attrs}, weights)
+    for side in ("SAME_UPPER", "SAME_LOWER")
+    for op, shape, attrs, weights in (
+        ("Conv", OPEN, {}, (3, 8, 4, 3)),
+        ("Conv", OPEN, {"group": 8}, (8, 1, 5, 3)),
+        ("Conv", (1, 8, "h"), {}, (3, 8, 5)),
+        ("Conv", (1, 2, 7, "h", "w"), {}, (3, 2, 3, 4, 5)),
+        ("MaxPool", OPEN, {"kernel_shape": [3, 4]}, None),
+        ("AveragePool", OPEN, {"kernel_shape": [3, 4]}, None),
+        ("AveragePool", OPEN, {"kernel_shape": [5, 3], "count_include_pad": 1}, None),
+        ("AveragePool", (1, 2, 4, "h", "w"), {"kernel_shape": [3, 4, 2]}, None),
+        ("LpPool", OPEN, {"kernel_shape": [3, 4]}, None),
+    )
+]
+BY_SIZE += [
+    (op, OPEN, {"ceil_mode": 1, **attrs}, None)
+    for op in ("MaxPool", "AveragePool")
+    for attrs in (
+        {"kernel_shape": [2, 2], "strides": [3, 3]},
+        {"kernel_shape": [3, 2], "strides": [3, 4], "pads": [1, 0, 2, 1]},
+        {"kernel_shape": [3, 3], "strides": [4, 2], "pads": [0, 1, 1, 1]},
+    )
+]
+
+
+@pytest.mark.parametrize("op,shape,attrs,weights", BY_SIZE, ids=str)
+def test_windows_that_follow_from_the_size(
+    op: str, shape: Shape, attrs: dict[str, Any], weights: Shape | None, tmp_path: Path
+) -> None:
+    _run_all(_model(op, shape, attrs, weights), _inputs(shape, 1, (5, 6, 7, 9)), tmp_path)
+
+
+@pytest.mark.parametrize("storage_order", [0, 1])
+@pytest.mark.parametrize("attrs", [{"auto_pad": "SAME_UPPER"}, {"auto_pad": "SAME_LOWER"}, {"ceil_mode": 1}], ids=str)
+@pytest.mark.parametrize("stride", [2, 3])
+def test_positions_of_maxima(stride: int, attrs: dict[str, Any], storage_order: int, tmp_path: Path) -> None:
+    """They count in the input, whatever was put around it."""
+    sizes = {"kernel_shape": [3, 2], "strides": [stride, stride], "storage_order": storage_order}
+    model = make_model([helper.make_node("MaxPool", ["x"], ["y", "i"], **sizes, **attrs)], {"x": OPEN}, ["y", "i"])
+    model.graph.output[1].type.tensor_type.elem_type = onnx.TensorProto.INT64
+    modelfile.save(convert(save(model, tmp_path)), tmp_path / "model.lith")
+    with microlith.load(tmp_path / "model.lith") as session:
+        for x in _inputs(OPEN, 1, (5, 6, 7, 9)):
+            results = session.run({"x": x})
+            for name, expected in zip(("y", "i"), run_reference(model, {"x": x}), strict=True):
+                compare(results[name], expected, 1e-6, f"{name} for {x.shape}")
+
+
+@pytest.mark.parametrize("shape", [(1, 8, 7, 8), (1, 8, 9, 11), OPEN], ids=str)
+@pytest.mark.parametrize("side", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize("op", ["AveragePool", "LpPool"])
+def test_a_stride_that_leaves_elements_out(op: str, side: str, shape: Shape, tmp_path: Path) -> None:
+    """The padding that ONNX states is below 0 then, and half of it is at the front."""
+    model = _model(op, shape, {"auto_pad": side, "kernel_shape": [1, 2], "strides": [4, 5]})
+    _run_all(model, _inputs(shape, 1, (6, 7, 9)) if "h" in shape else [numbers(*map(int, shape))], tmp_path)
