@@ -25,13 +25,11 @@ def constant(g: Builder, node: OnnxNode) -> Value:
 
 
 RANDOM = ("its result is random", "draw the numbers outside and make them an input")
-SEQUENCE = ("sequences of tensors are not supported", "export with tensors only")
 TEXT = ("text is not supported", "do it before inference and feed numbers")
 
 REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike"), RANDOM),
     **dict.fromkeys(("RandomUniform", "RandomUniformLike"), RANDOM),
-    "SequenceMap": SEQUENCE,
     **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), TEXT),
     "ImageDecoder": ("it decodes files (JPEG, PNG, ...)", "decode before inference and feed pixels"),
     "MelWeightMatrix": ("its inputs are computed at run time; they must be constant", "fix them in the model"),

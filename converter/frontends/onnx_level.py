@@ -76,6 +76,8 @@ class Level:
         self._captures: dict[int, tuple[Value, Value]] = {}
         self.ahead: tuple[Sequence[onnx.NodeProto], After] = ((), lambda level: [])
         """The nodes behind the one that is being converted, and what is done then."""
+        self.is_inside = False
+        """Its nodes stand in the graph of ``parent``."""
         self.taken_over: list[Entry] | None = None
         """The results of this graph, when the node that is being converted has read what comes behind it too."""
 
@@ -107,6 +109,8 @@ class Level:
             self.scope[name] = value
 
     def _from_outside(self, entry: Entry) -> Entry:
+        if self.is_inside:
+            return entry
         if isinstance(entry, Value):
             return self.capture(entry)
         if isinstance(entry, Tensors):
@@ -126,6 +130,16 @@ class Level:
 
     def _depth(self) -> int:
         return 0 if self.parent is None else 1 + self.parent._depth()
+
+    def inside(self) -> Level:
+        """A level for nodes that become nodes of this graph, with names of their own."""
+        level = self.child(self.graph.name)
+        level.graph, level.builder, level.is_inside = self.graph, self.builder, True
+        return level
+
+    def read_in_place(self, proto: onnx.GraphProto) -> list[Entry]:
+        """Converts the nodes of a subgraph in a level that is inside of another one; its results."""
+        return self._read(proto, proto.name)
 
     def input(self, name: str, type: TensorType) -> Value:
         """A new input of a subgraph."""

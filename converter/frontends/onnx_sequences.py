@@ -8,11 +8,12 @@ from typing import cast
 
 import numpy as np
 
+from ...dtypes import DType
 from ...ir import Value
 from .onnx_data import joined
 from .onnx_graph import FIX_SIZES, Builder, Entry, OnnxNode, Reject, Row, Tensors
 from .onnx_math import axis_of, checked_axis
-from .onnx_shapes import cut
+from .onnx_shapes import EQUAL_PIECES, cut
 
 MOST_TENSORS = 4096
 """Of one sequence."""
@@ -94,6 +95,13 @@ def _split(g: Builder, node: OnnxNode) -> Sequence[Entry]:
     axis = axis_of(node, "axis", 0, len(x.shape))
     keeps = bool(node.integer("keepdims", 1)) or node.has(1)
     size = x.shape[axis]
+    lengths = node.value(1) if node.has(1) else None
+    if lengths is not None and len(lengths.shape) == 1 and (lengths.data is None or not isinstance(size, int)):
+        (count,) = lengths.shape
+        if not isinstance(count, int) or not 1 <= count <= MOST_TENSORS:
+            raise Reject(f"how many tensors it makes is open: the size {count}", FIX_SIZES)
+        lengths = g.cast(lengths, DType.s64)
+        return [Tensors(tuple(g.add_all("split", [x, lengths], {"axis": axis, "sizes": (EQUAL_PIECES,) * count})))]
     if not isinstance(size, int):
         raise Reject(f"how many tensors it makes is open: the size {size}", FIX_SIZES)
     parts = _parts(node, size)
@@ -123,8 +131,23 @@ def _parts(node: OnnxNode, size: int) -> list[int]:
     return parts
 
 
+def _optional(g: Builder, node: OnnxNode) -> Sequence[Entry]:
+    """Optional, OptionalGetElement: what is there for sure stands for itself."""
+    node.ignore("type")
+    if not node.has(0):
+        raise Reject("it is empty")
+    return [node.entries[0]]
+
+
+def _has_element(g: Builder, node: OnnxNode) -> Value:
+    return g.computed(np.asarray(node.has(0)))
+
+
 _LISTS: dict[str, Callable[[Builder, OnnxNode], Value | Sequence[Entry]]] = {
     "ConcatFromSequence": _concat,
+    "Optional": _optional,
+    "OptionalGetElement": _optional,
+    "OptionalHasElement": _has_element,
     "SequenceAt": _at,
     "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,

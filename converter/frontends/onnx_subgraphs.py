@@ -13,7 +13,8 @@ from ...ir import Dim, TensorType, Value
 from ...ops.shape_rules import fresh_dim
 from . import onnx_forks
 from .onnx_forks import BRANCHES, tensors
-from .onnx_graph import Entry, OnnxNode, Poison, Reject, Undecided
+from .onnx_graph import Entry, OnnxNode, Poison, Reject, Tensors, Undecided
+from .onnx_unrolled import sequence_map, unrolled_loop
 
 if TYPE_CHECKING:
     from .onnx_level import Level
@@ -84,6 +85,8 @@ def convert_loop(level: Level, node: OnnxNode) -> Sequence[Entry]:
     g, body = level.builder, node.subgraph("body")
     iterations = node.optional(0) or g.const(np.asarray(ENDLESS), "iterations")
     condition = node.optional(1) or g.const(np.asarray(True), "condition")
+    if any(isinstance(entry, Tensors) for entry in node.entries):
+        return unrolled_loop(level, node, [iterations, condition], node.entries[2:], body)
     state = [node.value(index) for index in range(2, len(node.entries))]
     if len(body.input) != len(state) + 2 or len(body.output) < len(state) + 1:
         raise Reject(f"its body takes {len(body.input)} inputs and gives {len(body.output)} outputs")
@@ -264,5 +267,6 @@ CONTROL: dict[str, Callable[[Level, OnnxNode], Sequence[Entry]]] = {
     "If": convert_if,
     "Loop": convert_loop,
     "Scan": convert_scan,
+    "SequenceMap": sequence_map,
 }
 """Operators with subgraphs."""

@@ -38,6 +38,47 @@ CASES = {
         s5 = SequenceErase(s4)
         y = ConcatFromSequence<axis = -1>(s5)
     }""",
+    "gathered by a loop": """g (float[4,6] x) => (y) {
+        n = Constant<value = int64 {4}>()
+        go = Constant<value = bool {1}>()
+        none = SequenceEmpty()
+        rows, sums = Loop(n, go, none) <body = b (int64 i, bool c, seq(float[6]) before) => (bool co, seq(float[6]) after, float sum) {
+            co = Identity(c)
+            row = Gather<axis = 0>(x, i)
+            doubled = Add(row, row)
+            sum = ReduceSum<keepdims = 0>(row)
+            after = SequenceInsert(before, doubled)
+        }>
+        stacked = ConcatFromSequence<axis = 1, new_axis = 1>(rows)
+        y = Add(stacked, sums)
+    }""",
+    "gathered until a number is reached": """g (float[4,6] x) => (y) {
+        go = Constant<value = bool {1}>()
+        first = Constant<value = int64 {1}>()
+        one = Constant<value = int64 {1}>()
+        four = Constant<value = int64 {4}>()
+        none = SequenceEmpty()
+        last, rows = Loop(, go, first, none) <
+            body = b (int64 i, bool c, int64 k, seq(float[6]) before) => (co, next, after) {
+                row = Gather<axis = 0>(x, k)
+                next = Add(k, one)
+                co = Less(next, four)
+                after = SequenceInsert(before, row)
+            }>
+        y = ConcatFromSequence<axis = 0>(rows)
+    }""",
+    "mapped": """g (float[4,6] x) => (y) {
+        s = SplitToSequence<axis = 0>(x)
+        one = Constant<value = float {1}>()
+        m = SequenceMap(s, one) <body = b (float[1,6] row, float shift) => (float[1,6] r) { d = Sub(row, shift) r = Abs(d) }>
+        y = ConcatFromSequence<axis = 0>(m)
+    }""",
+    "what is there for sure": """g (float[4,6] x) => (y) {
+        o = Optional(x)
+        has = OptionalHasElement(o)
+        y = If(has) <then_branch = t () => (a) { a = OptionalGetElement(o) },
+                     else_branch = e () => (b) { b = Neg(x) }>
+    }""",
     "built from nothing, read in a subgraph": """g (float[4,6] x) => (y) {
         s = SequenceEmpty()
         z = Relu(x)
@@ -56,7 +97,17 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_equals_onnxruntime(name: str, tmp_path: Path) -> None:
     graph = check(onnx.parser.parse_model(HEAD + CASES[name]), tmp_path, {"x": X})
-    assert len(graph.nodes) <= 12
+    assert len(graph.nodes) <= 24
+
+
+def test_parts_whose_lengths_come_at_run_time(tmp_path: Path) -> None:
+    text = """g (float[n,6] x, int64[3] lengths) => (y, z) {
+        last = Constant<value = int64 {-1}>()
+        s = SplitToSequence<axis = 0>(x, lengths)
+        y = SequenceAt(s, last)
+        z = ConcatFromSequence<axis = 0>(s)
+    }"""
+    check(onnx.parser.parse_model(HEAD + text), tmp_path, {"x": X, "lengths": np.array([1, 0, 3])})
 
 
 @pytest.mark.parametrize(
@@ -84,6 +135,16 @@ def test_equals_onnxruntime(name: str, tmp_path: Path) -> None:
             r"the parts \[5\] do not make the size 4",
         ),
         ("g (float[4,6] x) => (y) { s = SequenceEmpty() t = SequenceErase(s) y = SequenceLength(t) }", "an empty"),
+        (
+            """g (float[4,6] x, int64 n) => (y) {
+                go = Constant<value = bool {1}>()
+                none = SequenceEmpty()
+                s = Loop(n, go, none) <body = b (int64 i, bool c, seq(float[4,6]) before) => (co, after) {
+                    co = Identity(c) after = SequenceInsert(before, x) }>
+                y = ConcatFromSequence<axis = 0>(s)
+            }""",
+            "it carries a sequence of tensors, and how often it runs is not known",
+        ),
     ],
 )
 def test_says_why_not(text: str, reason: str, tmp_path: Path) -> None:
