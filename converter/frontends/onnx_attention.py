@@ -126,23 +126,25 @@ def causal_convolution(g: Builder, node: OnnxNode) -> list[Value]:
     activation = node.text("activation", "none")
     if activation not in ("none", "silu", "swish"):
         raise Reject(f"attribute 'activation' is '{activation}'")
-    if len(x.shape) != 3 or not x.type.is_static or len(weights.shape) != 3 or not weights.type.is_static:
+    channels, kernel = x.shape[1], weights.shape[-1]
+    if len(x.shape) != 3 or len(weights.shape) != 3 or isinstance(channels, str) or isinstance(kernel, str):
         raise Reject(f"the input has shape {x.shape} and the weights {weights.shape}; both must be known", FIX_SIZES)
-    batch, channels, length = x.type.static_shape
-    kernel = weights.type.static_shape[2]
     past = node.optional(3)
     if past is None:
-        past = g.add("expand", [g.const(np.float32(0.0), "past")], {"shape": (batch, channels, kernel - 1)})
+        zero, rest = g.const(np.float32(0.0), "past"), g.const(np.array([channels, kernel - 1], np.int64), "rest")
+        past = g.add("expand", [zero, g.add("concat", [g.sizes_of(x, 0, 1), rest], {"axis": 0})])
     padded = g.add("concat", [past, x], {"axis": 2}) if kernel > 1 else x
-    rows = g.reshape(g.transpose(padded, (0, 2, 1)), (batch, 1, length + kernel - 1, channels))
+    rows = g.add("unsqueeze", [g.transpose(padded, (0, 2, 1))], {"axes": 2})
     w = g.reshape(g.transpose(weights, (1, 2, 0)), (1, 1, kernel, channels))
     y = g.add("depthwise_conv2d", [rows, w, bias], {"groups": channels, "stride_h": 1, "stride_w": 1})
-    y = g.transpose(g.reshape(y, (batch, length, channels)), (0, 2, 1))
+    y = g.transpose(g.add("squeeze", [y], {"axes": 2}), (0, 2, 1))
     y = y if activation == "none" else swished(g, y, 1.0)
     if not node.wants(1):
         return [y]
-    state = {"start": (0, 0, length), "size": (batch, channels, kernel - 1), "step": (1, 1, 1)}
-    return [y, g.add("slice", [padded], state)]
+    if kernel == 1:
+        return [y, past]
+    bounds = (1 - kernel, np.iinfo(np.int64).max, 2, 1)
+    return [y, g.add("slice", [padded, *(g.const(np.array([item], np.int64), "last") for item in bounds)])]
 
 
 ROWS: dict[str, Row] = {

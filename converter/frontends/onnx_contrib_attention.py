@@ -40,7 +40,7 @@ def attention(g: Builder, node: OnnxNode) -> list[Value]:
     if past is not None:
         halves = [g.add("gather", [past, g.const(np.int64(index))], {"axis": 0}) for index in (0, 1)]
         k, v = (g.add("concat", [old, new], {"axis": 2}) for old, new in zip(halves, (k, v), strict=True))
-    mask = _mask(g, node, 3, k.shape[2])
+    mask = _mask(g, node, 3, k)
     y = _attend(g, node, q, k, v, _sum(g, mask, node.optional(5)), bool(node.integer("unidirectional", 0)))
     if not node.wants(1):
         return [y]
@@ -68,7 +68,7 @@ def multi_head_attention(g: Builder, node: OnnxNode) -> list[Value]:
         )
     if node.has(6) and node.has(7):
         k, v = (g.add("concat", [node.value(index), x], {"axis": 2}) for index, x in ((6, k), (7, v)))
-    mask = _mask(g, node, 4, k.shape[2])
+    mask = _mask(g, node, 4, k)
     y = _attend(g, node, q, k, v, _sum(g, mask, node.optional(5)), bool(node.integer("unidirectional", 0)))
     return [y, k, v]
 
@@ -104,7 +104,7 @@ def _sum(g: Builder, a: Value | None, b: Value | None) -> Value | None:
     return b if a is None else a if b is None else g.add("add", [a, b])
 
 
-def _mask(g: Builder, node: OnnxNode, index: int, length: Dim) -> Value | None:
+def _mask(g: Builder, node: OnnxNode, index: int, keys: Value) -> Value | None:
     """What is added to the scores: one number per key, or per query and key; lengths become the first of these."""
     mask, value = node.optional(index), np.float32(node.real("mask_filter_value", MASK_VALUE))
     if mask is None:
@@ -112,7 +112,7 @@ def _mask(g: Builder, node: OnnxNode, index: int, length: Dim) -> Value | None:
     if len(mask.shape) == 1 and mask.shape != node.value(0).shape[:1]:
         raise Reject(f"a mask of {mask.shape[0]} lengths for a batch of {node.value(0).shape[0]} is not supported")
     if len(mask.shape) == 1:
-        seen = g.add("less", [_positions(g, node, length), g.add("unsqueeze", [g.cast(mask, DType.s64)], {"axes": 2})])
+        seen = g.add("less", [g.counting(keys, 2), g.add("unsqueeze", [g.cast(mask, DType.s64)], {"axes": 2})])
     elif len(mask.shape) in (2, 3):
         seen = g.add("not_equal", [mask, g.const(np.zeros((), mask.dtype.numpy), "absent")])
     else:
@@ -120,12 +120,6 @@ def _mask(g: Builder, node: OnnxNode, index: int, length: Dim) -> Value | None:
     zero, filler = g.const(np.float32(0.0), "seen"), g.const(value, "unseen")
     added = g.add("where", [seen, zero, filler])
     return g.add("unsqueeze", [added], {"axes": 6 if len(added.shape) == 2 else 2})
-
-
-def _positions(g: Builder, node: OnnxNode, length: Dim) -> Value:
-    if isinstance(length, str):
-        raise Reject("a mask of lengths needs a known number of keys", FIX_SIZES)
-    return g.const(np.arange(length, dtype=np.int64), "positions")
 
 
 def rotary_embedding(g: Builder, node: OnnxNode) -> list[Value]:
@@ -139,13 +133,11 @@ def rotary_embedding(g: Builder, node: OnnxNode) -> list[Value]:
         size = 2 * _known(cosines.shape[1])
         heads = _known(x.shape[2]) // size
     if len(positions.shape) == 1:
-        length = x.shape[1 if rank == 3 else 2]
-        if isinstance(length, str):
-            raise Reject("positions that start at one number need a known length", FIX_SIZES)
-        steps = g.const(np.arange(length, dtype=np.int64), "steps")
-        row = g.add("unsqueeze", [g.add("add", [g.cast(positions, DType.s64), steps])], {"axes": 1})
-        batch = _known(x.shape[0])
-        positions = g.add("expand", [row], {"shape": (batch, length)}) if batch > 1 else row
+        axis = 1 if rank == 3 else 2
+        steps = g.add("add", [g.cast(positions, DType.s64), g.counting(x, axis)])
+        row = g.add("unsqueeze", [steps], {"axes": 1})
+        sizes = g.add("concat", [g.sizes_of(x, 0, 1), g.sizes_of(x, axis, axis + 1)], {"axis": 0})
+        positions = row if x.shape[0] == 1 else g.add("expand", [row, sizes])
     if rank == 3:
         x = split_heads(g, x, heads, "the input")
     if turned and turned != 2 * _known(cosines.shape[1]):
@@ -169,11 +161,7 @@ def embed_layer_normalization(g: Builder, node: OnnxNode) -> list[Value]:
     if node.has(8):
         position = g.add("gather", [places, node.value(8)], {"axis": 0})
     else:
-        length = ids.shape[1]
-        if isinstance(length, str):
-            raise Reject("positions that are not given need a known length", FIX_SIZES)
-        known = g.const(np.arange(length, dtype=np.int64), "positions")
-        position = g.add("gather", [places, known], {"axis": 0})
+        position = g.add("gather", [places, g.counting(ids, 1)], {"axis": 0})
     total = g.add("add", [total, position])
     if segments is not None and kinds is not None:
         total = g.add("add", [total, g.add("gather", [kinds, segments], {"axis": 0})])

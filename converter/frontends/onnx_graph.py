@@ -458,6 +458,15 @@ class Builder:
         rest = self.const(np.array([-1], np.int64), "rest")
         return self.add("reshape", [x, self.add("concat", [count, rest], {"axis": 0})])
 
+    def counting(self, x: Value, axis: int) -> Value:
+        """s64[size]: the positions along a dimension of ``x``."""
+        size = x.shape[axis]
+        if isinstance(size, int):
+            return self.const(np.arange(size, dtype=np.int64), "positions")
+        end = self.add("squeeze", [self.sizes_of(x, axis, axis + 1)], {"axes": 1})
+        zero, one = (self.const(np.asarray(number, np.int64), "step") for number in (0, 1))
+        return self.add("range", [zero, end, one])
+
     def sizes_of(self, x: Value, start: int, end: int) -> Value:
         """s64[end - start]: sizes of ``x``, read at run time."""
         return self.add("shape", [x], {"start": start, "end": end, "to": DType.s64.value})

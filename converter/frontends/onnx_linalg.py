@@ -134,10 +134,8 @@ def _summed(g: Builder, operand: _Operand, labels: Sequence[str]) -> _Operand:
 
 def _open_diagonal(g: Builder, value: Value) -> Value:
     """The diagonal of the last two dimensions, whose sizes are open and equal: all else counts as 0 in a sum."""
-    zero, one = (g.const(np.asarray(number, np.int64)) for number in (0, 1))
     last = len(value.shape) - 1
-    size = g.add("squeeze", [g.sizes_of(value, last, last + 1)], {"axes": 1})
-    places = g.add("range", [zero, size, one])
+    places = g.counting(value, last)
     on_it = g.add("equal", [g.add("unsqueeze", [places], {"axes": axes}) for axes in (1, 2)])
     kept = g.add("where", [on_it, value, g.const(np.zeros((), value.dtype.numpy), "off")])
     return g.add("reduce_sum", [kept], {"axes": 1 << last - 1, "keep_dims": 0})

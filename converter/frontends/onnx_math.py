@@ -201,11 +201,7 @@ def hardmax(g: Builder, node: OnnxNode) -> Value:
         x, axis = g.flattened(x, axis), 1
     rank = len(x.shape)
     best = g.add("argmax", [x], {"axis": axis, "keep_dims": 1, "to": DType.s64.value})
-    if isinstance(size := x.shape[axis], int):
-        end = g.const(np.asarray(size, np.int64), "places")
-    else:
-        end = g.add("squeeze", [g.sizes_of(x, axis, axis + 1)], {"axes": 1})
-    numbers = g.add("range", [g.const(np.asarray(0, np.int64)), end, g.const(np.asarray(1, np.int64))])
+    numbers = g.counting(x, axis)
     around = sum(1 << index for index in range(rank) if index != axis)
     places = g.add("unsqueeze", [numbers], {"axes": around}) if around else numbers
     y = g.cast(g.add("equal", [best, places]), x.dtype)

@@ -133,4 +133,5 @@ def test_a_declared_rank_leaves_a_branch_out(tmp_path: Path) -> None:
         convert(save(model, tmp_path))
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3]))
     graph = convert(save(model, tmp_path))
-    assert [node.op for node in graph.nodes] == ["abs", "neg"]
+    assert graph.outputs[0].shape == (2, 3)
+    assert all(node.op != "if" for node in graph.nodes)

@@ -42,7 +42,8 @@ CASES = {
         n = Constant<value = int64 {4}>()
         go = Constant<value = bool {1}>()
         none = SequenceEmpty()
-        rows, sums = Loop(n, go, none) <body = b (int64 i, bool c, seq(float[6]) before) => (bool co, seq(float[6]) after, float sum) {
+        rows, sums = Loop(n, go, none) <
+            body = b (int64 i, bool c, seq(float[6]) before) => (bool co, seq(float[6]) after, float sum) {
             co = Identity(c)
             row = Gather<axis = 0>(x, i)
             doubled = Add(row, row)
@@ -70,7 +71,8 @@ CASES = {
     "mapped": """g (float[4,6] x) => (y) {
         s = SplitToSequence<axis = 0>(x)
         one = Constant<value = float {1}>()
-        m = SequenceMap(s, one) <body = b (float[1,6] row, float shift) => (float[1,6] r) { d = Sub(row, shift) r = Abs(d) }>
+        m = SequenceMap(s, one) <
+            body = b (float[1,6] row, float shift) => (float[1,6] r) { d = Sub(row, shift) r = Abs(d) }>
         y = ConcatFromSequence<axis = 0>(m)
     }""",
     "what is there for sure": """g (float[4,6] x) => (y) {
