@@ -244,11 +244,12 @@ def group_query_attention(g: Builder, node: OnnxNode) -> list[Value]:
 def _turned(g: Builder, node: OnnxNode, x: Value, past: Value | None) -> Value:
     """x [batch, length, heads, size] with its positions behind those of the cache."""
     cosines, sines, positions = node.value(7), node.value(8), node.optional(9)
-    batch, length = _known(x.shape[0]), _known(x.shape[1])
     if positions is None:
-        begin = 0 if past is None else _known(past.shape[2])
-        steps = np.arange(begin, begin + length, dtype=np.int64)
-        positions = g.const(np.broadcast_to(steps, (batch, length)).copy(), "positions")
+        steps = g.counting(x, 1)
+        if past is not None:
+            steps = g.add("add", [steps, g.sizes_of(past, 2, 3)])
+        row = g.add("unsqueeze", [steps], {"axes": 1})
+        positions = row if x.shape[0] == 1 else g.add("expand", [row, g.sizes_of(x, 0, 2)])
     attrs = {"layout": 1, "interleaved": int(node.integer("rotary_interleaved", 0) != 0)}
     return g.add("rotary_embedding", [x, cosines, sines, positions], attrs)
 

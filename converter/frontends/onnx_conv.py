@@ -34,11 +34,12 @@ def conv(g: Builder, node: OnnxNode) -> Value:
     spatial = spatial_rank(x)
     kernel = _kernel(node, x, w)
     strides, dilations = per_axis(node, "strides", spatial), per_axis(node, "dilations", spatial)
+    mirrored: tuple[int, ...] = ()
     if needs_sizes(node, x, kernel, strides, dilations):
         lower = node.text("auto_pad", "NOTSET") == "SAME_LOWER"
         x, _ = same_padded(g, x, (kernel, strides, dilations), lower, zero(g, x.dtype))
         node.ignore("pads")
-        pads, mirrored = [0] * (2 * spatial), ()
+        pads = [0] * (2 * spatial)
     else:
         pads = pads_of(node, x, kernel, strides, dilations)
         mirrored = mirrored_axes(node, x, kernel, strides, dilations)
