@@ -31,6 +31,8 @@ from .passes import (
     merge_duplicates,
     move_quantization,
     name_sizes,
+    pack_integer_weights,
+    pack_real_weights,
     remove_constant_channels,
     remove_dead_code,
     remove_identities,
@@ -125,9 +127,11 @@ FLOAT_PASSES: tuple[Pass, ...] = (
 INTEGER_PASSES: tuple[Pass, ...] = (
     repeat("integers", [_pass(unsigned_bytes), _pass(move_quantization), _pass(integer_ops)], limit=20),
     _pass(lower_lut),
+    _pass(pack_real_weights),
     _pass(materialize_quantization, ensures=["materialized"]),
     repeat("constant channels", [_pass(remove_constant_channels, requires=["materialized"])]),
     _pass(depthwise_of_one),
+    _pass(pack_integer_weights, requires=["materialized"]),
     _pass(merge_duplicates),
     _pass(remove_dead_code),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Node, Quant, Value
 from ...rewrite import only_user
 from .edits import is_float, is_unclamped, substitute, sweep
 
@@ -44,7 +44,7 @@ def _fuse_behind(graph: Graph, node: Node) -> bool:
         factor, summand = affine
         bias = layer.optional_input(2)
         old = np.zeros(factor.shape) if bias is None or bias.data is None else bias.data.astype(np.float64)
-        _set_weights(graph, layer, _scaled(layer, factor))
+        _set_weights(graph, layer, _scaled(layer, factor), _scaled_origin(layer, factor))
         _set_bias(graph, layer, old * factor + summand)
         return substitute(graph, node.output, layer.output)
     return False
@@ -92,11 +92,15 @@ def _fuse_in_front(graph: Graph, node: Node) -> bool:
             return False
         if np.any(summand != 0) and any(layer.attrs.get(f"pad_{side}") for side in ("top", "left", "bottom", "right")):
             return False
+        even = bool(np.all(factor == factor[0]))
+        if layer.input(1).decoded_from is not None and not even:
+            return False  # the weights of a channel would have no scale in common any more
         bias = layer.optional_input(2)
         shift = _response(layer, summand)
         if bias is not None and bias.data is not None:
             shift = shift + bias.data
-        _set_weights(graph, layer, _scaled_inputs(layer, factor))
+        origin = _scaled_origin(layer, np.full(layer.output.shape[-1:], factor[0])) if even else None
+        _set_weights(graph, layer, _scaled_inputs(layer, factor), origin)
         if bias is not None or np.any(shift != 0):
             _set_bias(graph, layer, shift)
         layer.set_input(0, x)
@@ -119,6 +123,17 @@ def _scaled(layer: Node, factor: np.ndarray) -> np.ndarray:
         grouped = weights.reshape(*weights.shape[:-2], groups, -1, width)
         return (grouped * factor.reshape(groups, 1, width)).reshape(weights.shape)
     return weights * factor.reshape([-1 if i == axis else 1 for i in range(weights.ndim)])
+
+
+def _scaled_origin(layer: Node, factor: np.ndarray) -> Quant | None:
+    """The quantization of weights whose output channels were multiplied, where that is one: the integers stay."""
+    quant, axis = layer.input(1).decoded_from, OUT_AXIS[layer.op]
+    if quant is None or layer.op not in EVEN or np.any(quant.zero_point):
+        return None
+    if quant.scale.size > 1 and quant.axis != axis:
+        return None
+    scale = quant.scale.astype(np.float64) * np.where(factor == 0, 1.0, np.abs(factor))
+    return Quant(scale.astype(np.float32), np.zeros(scale.size, np.int64), axis)
 
 
 def _per_input(layer: Node, vector: np.ndarray) -> np.ndarray:
@@ -147,10 +162,12 @@ def _response(layer: Node, summand: np.ndarray) -> np.ndarray:
     return product.sum(axis=tuple(i for i in range(weights.ndim) if i != axis))
 
 
-def _set_weights(graph: Graph, layer: Node, data: np.ndarray) -> None:
+def _set_weights(graph: Graph, layer: Node, data: np.ndarray, origin: Quant | None) -> None:
     old = layer.input(1)
     if old.data is None or not np.array_equal(old.data, data):
-        layer.set_input(1, graph.constant(old.name, data.astype(np.float32)))
+        made = graph.constant(old.name, data.astype(np.float32))
+        made.decoded_from = origin
+        layer.set_input(1, made)
 
 
 def _set_bias(graph: Graph, layer: Node, data: np.ndarray) -> None:

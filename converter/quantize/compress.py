@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
-from ... import ops
-from ...ir import Graph, Node, Value
+from ...ir import Graph, Node
 from ...ops.compressed import pack_rows
+from ..passes.weight_codes import COMPRESSED, replace_node, rows_of, window_of
 from .moments import Moments
 from .ranges import SMALLEST_SCALE, Weights
 from .reconstruct import reconstructed
-
-COMPRESSED = {"conv2d": "conv2d_compressed", "dense": "dense_compressed", "depthwise_conv2d": "conv2d_compressed"}
-"""The op with compressed weights for each op."""
 
 
 def compress(
@@ -89,23 +83,6 @@ def group_scales(groups: np.ndarray, bits: int) -> np.ndarray:
     return chosen
 
 
-def rows_of(node: Node, weights: np.ndarray) -> np.ndarray:
-    """Weights [channels, depth], as compressed ops have them; a depthwise convolution is one in groups of 1 channel."""
-    if node.op == "depthwise_conv2d":
-        return weights[0].transpose(2, 0, 1).reshape(weights.shape[3], -1)
-    return weights.reshape(len(weights), -1)
-
-
-def replace_node(graph: Graph, node: Node, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, Any]) -> None:
-    """Puts another op in the place of a node; of the attributes it takes those that it knows."""
-    known = {key: value for key, value in attrs.items() if key in ops.get(op).attrs}
-    made = graph.add(op, inputs, known, name=node.name, before=node, source=node.source)
-    name = node.output.name
-    graph.replace(node.output, made.output)
-    made.output.name = name
-    graph.remove(node)
-
-
 def compress_node(
     graph: Graph,
     node: Node,
@@ -139,13 +116,6 @@ def compress_node(
     inputs = [node.input(0), graph.constant(f"{weights.name}_{bits}_bits", stored), bias]
     if scales is not None:
         inputs.append(graph.constant(f"{weights.name}_scales", scales))
-    op = COMPRESSED[node.op]
-    attrs = dict(node.attrs)
-    attrs |= {"bits": bits, "group": group if bits == 4 else 0}
-    if op == "conv2d_compressed":
-        shape = weights.type.static_shape
-        attrs |= {"kernel_h": shape[1], "kernel_w": shape[2]}
-        if node.op == "depthwise_conv2d":
-            attrs["groups"] = node.input(0).type.shape[3]
-    replace_node(graph, node, op, inputs, attrs)
+    attrs = window_of(node, {"bits": bits, "group": group if bits == 4 else 0})
+    replace_node(graph, node, COMPRESSED[node.op], inputs, attrs)
     return None

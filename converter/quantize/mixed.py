@@ -15,7 +15,8 @@ import numpy as np
 
 from ...errors import MicrolithError
 from ...ir import Graph, Node, Quant
-from .compress import COMPRESSED, compress, decompressed
+from ..passes.weight_codes import COMPRESSED
+from .compress import compress, decompressed
 from .insert import Decision
 from .placement import weight_axis
 from .ranges import Weights

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ...ir import Graph, Node
+from ..passes.weight_codes import COMPRESSED, replace_node
 from ..pipeline import finish
 from .calibration_data import open_calibration
-from .compress import COMPRESSED, compress_node, replace_node
+from .compress import compress_node
 from .moments import Moments, can_measure, depth_of, measure
 from .options import QuantizeOptions
 from .ranges import round_weights, weight_scales

@@ -1,7 +1,8 @@
-"""Layers of real numbers whose weights stay small; arithmetic and layout in ``nnacl_kernels/quant/quant.h``."""
+"""Layers whose weights stay small; arithmetic and layout in ``nnacl_kernels/quant/quant.h``."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,23 +11,52 @@ import numpy as np
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
 from . import REQUIRED, OpDef, Sample, Tolerance, register, sampling
-from .conv import CLAMP_ATTRS, WINDOW_ATTRS, conv_sample, convolve, finish_float
+from .conv import CLAMP_ATTRS, INTEGER_ATTRS, WINDOW_ATTRS, conv_sample, convolve, finish_float, finish_integer
 from .dense import dense_sample
 from .shape_rules import require, require_dtype, require_rank, window_dim
 
 Attrs = Mapping[str, Any]
 
-STORED = {4: DType.u8, 8: DType.s8, 16: DType.f16}
+STORED = {1: DType.u8, 2: DType.u8, 4: DType.u8, 8: DType.s8, 16: DType.f16}
 """The element type that holds weights of so many bits."""
+
+PACKED = (1, 2, 4)
+"""Bits of weights of which several share a byte."""
+
+COMPRESSED_OPS = ("conv2d_compressed", "dense_compressed")
+
+
+def packed_width(bits: int, depth: int) -> int:
+    """Elements of a row of ``depth`` weights."""
+    return -(-depth * bits // 8) if bits in PACKED else depth
+
+
+def pack_codes(codes: np.ndarray, bits: int) -> np.ndarray:
+    """Codes from 0 to 2^bits - 1, [rows, depth], as bytes u8 [rows, ceil(depth * bits / 8)], the first code lowest."""
+    each = 8 // bits
+    wide = np.pad(codes.astype(np.uint8), ((0, 0), (0, -codes.shape[1] % each)))
+    shifts = (np.arange(each) * bits).astype(np.uint8)
+    return np.bitwise_or.reduce(wide.reshape(len(codes), -1, each) << shifts, axis=2).astype(np.uint8)
+
+
+def unpack_codes(packed: np.ndarray, bits: int, depth: int) -> np.ndarray:
+    """The codes, u8 [rows, depth], of rows of bytes."""
+    shifts = (np.arange(8 // bits) * bits).astype(np.uint8)
+    codes = (packed[:, :, None] >> shifts) & np.uint8((1 << bits) - 1)
+    return np.asarray(codes.reshape(len(packed), -1)[:, :depth])
 
 
 def pack_rows(integers: np.ndarray) -> np.ndarray:
     """Integers from -8 to 7, [rows, depth], as bytes u8 [rows, ceil(depth / 2)]: plus 8, the first in the low half."""
-    shifted = (integers.astype(np.int64) + 8).astype(np.uint8)
-    if shifted.shape[1] % 2:
-        shifted = np.pad(shifted, ((0, 0), (0, 1)))
-    low, high = shifted[:, ::2], shifted[:, 1::2]
-    return np.ascontiguousarray(low | high << 4)
+    return pack_codes(integers.astype(np.int64) + 8, 4)
+
+
+def decode_integers(weights: np.ndarray, attrs: Attrs, depth: int) -> np.ndarray:
+    """int32 [rows, depth]."""
+    if attrs["bits"] not in PACKED:
+        return weights.astype(np.int32)
+    offset, step = (attrs["offset"], attrs["step"]) if attrs.get("step") else (-8, 1)
+    return offset + step * unpack_codes(weights, attrs["bits"], depth).astype(np.int32)
 
 
 def decode_rows(weights: np.ndarray, scales: np.ndarray | None, attrs: Attrs, depth: int) -> np.ndarray:
@@ -34,39 +64,53 @@ def decode_rows(weights: np.ndarray, scales: np.ndarray | None, attrs: Attrs, de
     if attrs["bits"] == 16:
         return weights.astype(np.float32)
     assert scales is not None
-    integers = weights.astype(np.float32)
-    if attrs["bits"] == 4:
-        halves = np.stack([weights & 15, weights >> 4], axis=-1).reshape(len(weights), -1)[:, :depth]
-        integers = halves.astype(np.float32) - np.float32(8)
+    integers = decode_integers(weights, attrs, depth).astype(np.float32)
     group = attrs["group"] or depth
     return integers * np.repeat(scales, group, axis=1)[:, :depth]
 
 
-def _check(node: Node, channels: int, depth: int) -> None:
-    bits, group = node.attrs["bits"], node.attrs["group"]
-    require(node, bits in STORED, f"weights have {bits} bits; 4, 8 or 16 are known")
+def _check(node: Node, channels: int, depth: int) -> DType:
+    """The type of the result."""
+    bits, offset, step = (node.attrs[name] for name in ("bits", "offset", "step"))
+    require(node, bits in STORED, f"weights have {bits} bits; 1, 2, 4, 8 or 16 are known")
+    coded = bits in PACKED and 1 <= step <= 256 and abs(offset) <= 256
+    require(node, coded or (step == offset == 0 and bits >= 4), f"{bits} bits with offset {offset} and step {step}")
     weights, bias, scales = node.input(1), node.optional_input(2), node.optional_input(3)
-    require_dtype(node, node.input(0), DType.f32)
+    dtype = require_dtype(node, node.input(0), DType.f32, DType.s8)
     require_dtype(node, weights, STORED[bits])
-    width = (depth + 1) // 2 if bits == 4 else depth
+    width = packed_width(bits, depth)
     require(node, weights.shape == (channels, width), f"weights are {weights.type}; [{channels},{width}] is needed")
     if bias is not None:
+        require_dtype(node, bias, DType.s32 if dtype is DType.s8 else DType.f32)
         require(node, bias.shape == (channels,), f"bias '{bias.name}' is {bias.type}; [{channels}] is needed")
-    if bits == 16:
+    if dtype is DType.s8:
+        _check_integers(node, channels)
+    elif bits == 16:
         require(node, scales is None, "weights of 16 bits have no scales")
-        return
-    require(node, group >= 0, "group must not be negative")
-    wanted = (channels, -(-depth // (group or depth)))
-    fits = scales is not None and scales.dtype is DType.f32 and scales.shape == wanted
-    require(node, fits, f"scales must be f32 {list(wanted)}")
+    else:
+        group = node.attrs["group"]
+        require(node, group >= 0, "group must not be negative")
+        wanted = (channels, -(-depth // (group or depth)))
+        fits = scales is not None and scales.dtype is DType.f32 and scales.shape == wanted
+        require(node, fits, f"scales must be f32 {list(wanted)}")
+    return dtype
+
+
+def _check_integers(node: Node, channels: int) -> None:
+    bits, requant = node.attrs["bits"], node.optional_input(3)
+    require(node, bits in PACKED, f"with x of s8 weights have 1, 2 or 4 bits, not {bits}")
+    require(node, node.attrs["group"] == 0, "with x of s8 there are no groups")
+    require(node, requant is not None, "with x of s8 requant is needed")
+    if requant is not None:
+        expected = (channels,) if requant.dtype is DType.f32 else (2, channels)
+        require(node, requant.shape == expected, f"requant is {requant.type}; {list(expected)} is needed")
 
 
 def _infer_dense(node: Node) -> list[TensorType]:
     x = node.input(0)
     require(node, len(x.shape) >= 1 and isinstance(x.shape[-1], int), "the last dimension of x must be known")
     (units, _) = require_rank(node, node.input(1), 2)
-    _check(node, int(units), int(x.shape[-1]))
-    return [TensorType(DType.f32, (*x.shape[:-1], units))]
+    return [TensorType(_check(node, int(units), int(x.shape[-1])), (*x.shape[:-1], units))]
 
 
 def _infer_conv(node: Node) -> list[TensorType]:
@@ -77,17 +121,22 @@ def _infer_conv(node: Node) -> list[TensorType]:
     groups, kernel_h, kernel_w = attrs["groups"], attrs["kernel_h"], attrs["kernel_w"]
     divides = groups >= 1 and int(in_c) % groups == 0 and int(channels) % groups == 0
     require(node, divides, "groups does not divide the input or the output channels")
-    _check(node, int(channels), kernel_h * kernel_w * (int(in_c) // groups))
+    dtype = _check(node, int(channels), kernel_h * kernel_w * (int(in_c) // groups))
     sizes: list[Dim] = [
         window_dim(node, in_h, kernel_h, attrs["stride_h"], attrs["pad_top"], attrs["pad_bottom"], attrs["dilation_h"]),
         window_dim(node, in_w, kernel_w, attrs["stride_w"], attrs["pad_left"], attrs["pad_right"], attrs["dilation_w"]),
     ]
-    return [TensorType(DType.f32, (batch, *sizes, channels))]
+    return [TensorType(dtype, (batch, *sizes, channels))]
 
 
 def _reference_dense(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
     x, weights, bias, scales = (*inputs, None, None)[:4]
     assert x is not None and weights is not None
+    if x.dtype == np.int8:
+        assert scales is not None
+        integers = decode_integers(weights, attrs, x.shape[-1])
+        total = (x.astype(np.float64) - attrs["x_zero"]) @ integers.astype(np.float64).T
+        return [finish_integer(total, bias, scales, attrs, x.dtype)]
     decoded = decode_rows(weights, scales, attrs, x.shape[-1])
     acc = x.astype(np.float64) @ decoded.astype(np.float64).T
     return [finish_float(acc.astype(x.dtype), bias, attrs, x.dtype)]
@@ -97,39 +146,69 @@ def _reference_conv(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[n
     x, weights, bias, scales = (*inputs, None, None)[:4]
     assert x is not None and weights is not None
     shape = (len(weights), attrs["kernel_h"], attrs["kernel_w"], x.shape[3] // attrs["groups"])
-    decoded = decode_rows(weights, scales, attrs, shape[1] * shape[2] * shape[3]).reshape(shape)
+    depth = shape[1] * shape[2] * shape[3]
+    if x.dtype == np.int8:
+        assert scales is not None
+        integers = decode_integers(weights, attrs, depth).astype(np.float64).reshape(shape)
+        total = convolve(x.astype(np.float64) - attrs["x_zero"], integers, attrs)
+        return [finish_integer(total, bias, scales, attrs, x.dtype)]
+    decoded = decode_rows(weights, scales, attrs, depth).reshape(shape)
     acc = convolve(x.astype(np.float64), decoded.astype(np.float64), attrs)
     return [finish_float(acc.astype(x.dtype), bias, attrs, x.dtype)]
 
 
-def _draw(rng: np.random.Generator, rows: int, depth: int) -> tuple[list[np.ndarray | None], dict[str, Any]]:
-    """Weights, bias and scales, and the attributes that say how they are stored."""
-    bits, group = int(rng.choice([4, 8, 16])), int(rng.choice([0, 1, 3, 8, 32]))
+def _sample(rng: np.random.Generator, x: np.ndarray, rows: int, depth: int, attrs: dict[str, Any]) -> Sample:
+    """Draws weights, bias and scales for x, of real numbers or integers, and the attributes that go with them."""
+    bits = int(rng.choice([1, 2, 4, 8, 16]))
+    codes = rng.integers(0, 2**bits, (rows, depth)) if bits in PACKED else None
+    coding: dict[str, Any] = {"bits": bits}
+    if bits < 4 or (bits == 4 and rng.integers(2)):
+        coding |= {"offset": int(rng.integers(-128, 128)), "step": int(rng.choice([1, 2, 17, 255]))}
+    if codes is not None and rng.integers(2):
+        return _integer_sample(rng, x.shape, pack_codes(codes, bits), {**attrs, **coding}, depth)
+    coding["group"] = int(rng.choice([0, 1, 3, 8, 32]))
+    attrs = {**attrs, **coding, **sampling.clamp(rng)}
     bias = sampling.floats(rng, (rows,)) if rng.integers(2) else None
     if bits == 16:
-        return [rng.standard_normal((rows, depth)).astype(np.float16), bias], {"bits": bits, "group": group}
-    scales = sampling.floats(rng, (rows, -(-depth // (group or depth))), 0.001, 0.02)
-    limit = 2 ** (bits - 1)
-    integers = rng.integers(-limit, limit, (rows, depth)).astype(np.int8)
-    return [pack_rows(integers) if bits == 4 else integers, bias, scales], {"bits": bits, "group": group}
+        return Sample([x, rng.standard_normal((rows, depth)).astype(np.float16), bias], attrs)
+    scales = sampling.floats(rng, (rows, -(-depth // (coding["group"] or depth))), 0.0005, 0.005)
+    stored = sampling.integers(rng, (rows, depth)) if codes is None else pack_codes(codes, bits)
+    return Sample([x, stored, bias, scales], attrs)
+
+
+def _integer_sample(
+    rng: np.random.Generator, shape: tuple[int, ...], stored: np.ndarray, attrs: dict[str, Any], depth: int
+) -> Sample:
+    channels, rounding = len(stored), sampling.weighted_rounding(rng)
+    typical = np.abs(decode_integers(stored, {"offset": 0, "step": 0, **attrs}, depth)).mean() + 1.0
+    spread = 74.0 * float(typical) * math.sqrt(depth)
+    limit = int(2 * spread)
+    bias = rng.integers(-limit, limit, channels, np.int32) if rng.integers(3) else None
+    attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng), "rounding": rounding}
+    requant = sampling.requant_input(rng, channels, spread, rounding)
+    inputs = [sampling.integers(rng, shape, np.int8), stored, bias, requant]
+    return Sample(inputs, {**attrs, **sampling.integer_clamp(rng)})
 
 
 def _sample_dense(rng: np.random.Generator) -> Sample:
     x, weights = dense_sample(rng)
-    constants, attrs = _draw(rng, *weights.shape)
-    return Sample([x, *constants], {**attrs, **sampling.clamp(rng)})
+    return _sample(rng, x, *weights.shape, {})
 
 
 def _sample_conv(rng: np.random.Generator) -> Sample:
     x, weights, attrs = conv_sample(rng, depthwise=False)
     rows, kernel_h, kernel_w, channels = weights.shape
-    constants, stored = _draw(rng, rows, kernel_h * kernel_w * channels)
-    return Sample(
-        [x, *constants], {**attrs, **stored, "kernel_h": kernel_h, "kernel_w": kernel_w, **sampling.clamp(rng)}
-    )
+    attrs |= {"kernel_h": kernel_h, "kernel_w": kernel_w}
+    return _sample(rng, x, rows, kernel_h * kernel_w * channels, attrs)
 
 
-_STORAGE = {"bits": REQUIRED, "group": 0}
+_STORAGE = {
+    "bits": REQUIRED,
+    "group": 0,
+    "offset": 0,
+    "step": 0,
+    **{name: default for name, default in INTEGER_ATTRS.items() if name != "w_zero"},
+}
 
 register(
     OpDef(
@@ -140,7 +219,7 @@ register(
         samples=_sample_conv,
         attrs={**WINDOW_ATTRS, "groups": 1, "kernel_h": REQUIRED, "kernel_w": REQUIRED, **CLAMP_ATTRS, **_STORAGE},
         tolerance=Tolerance(1e-5, 1e-5),
-        doc="conv2d of real numbers with weights of 4, 8 or 16 bits, which are decoded while it runs.",
+        doc="conv2d with weights of 1, 2, 4, 8 or 16 bits, which are decoded while it runs.",
     ),
     OpDef(
         name="dense_compressed",
@@ -150,6 +229,6 @@ register(
         samples=_sample_dense,
         attrs={**CLAMP_ATTRS, **_STORAGE},
         tolerance=Tolerance(1e-5, 1e-5),
-        doc="dense of real numbers with weights of 4, 8 or 16 bits, which are decoded while it runs.",
+        doc="dense with weights of 1, 2, 4, 8 or 16 bits, which are decoded while it runs.",
     ),
 )

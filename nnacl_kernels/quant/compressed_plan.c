@@ -3,36 +3,82 @@
 #include "nnacl_kernels.h"
 #include "quant/quant.h"
 
-/* Weights [out_c, ...] of rows of `depth` numbers, bias and scales. */
-static const char *check_compressed(const nnacl_tensor *in, int32_t n_in, int32_t out_c, int64_t depth, int32_t bits,
-                                    int32_t group) {
-    NNACL_REQUIRE(bits == 4 || bits == 8 || bits == 16, "bits must be 4, 8 or 16");
-    NNACL_REQUIRE(depth >= 1 && depth <= INT32_MAX / 4, "the rows of the weights are too long");
-    const nnacl_tensor *w = &in[1];
-    const int32_t dtype = bits == 4 ? NNACL_U8 : bits == 8 ? NNACL_S8 : NNACL_F16;
-    NNACL_REQUIRE(nnacl_plan_is(w, dtype, 2) && nnacl_plan_count(w) >= 0,
-                  "weights must be two-dimensional, u8 with 4 bits, s8 with 8 and f16 with 16");
-    NNACL_REQUIRE(w->dims[1] == (bits == 4 ? (depth + 1) / 2 : depth), "weights do not have the depth of x");
+/* What the weights of both ops are like. */
+typedef struct nnacl_storage {
+    int32_t bits, group, offset, step;
+    int32_t x_zero, y_zero, q_min, q_max, rounding;
+} nnacl_storage;
+
+#define STORAGE_OF(p)                                                                                                  \
+    (nnacl_storage) {                                                                                                  \
+        .bits = (p)->bits, .group = (p)->group, .offset = (p)->offset, .step = (p)->step, .x_zero = (p)->x_zero,       \
+        .y_zero = (p)->y_zero, .q_min = (p)->q_min, .q_max = (p)->q_max, .rounding = (p)->rounding                     \
+    }
+
+static const char *check_codes(const nnacl_storage *s) {
+    if (s->step == 0) {
+        NNACL_REQUIRE(s->bits >= 4 && s->offset == 0, "weights of 1 and 2 bits need a step, an offset goes with one");
+        return NULL;
+    }
+    NNACL_REQUIRE(s->bits < 8, "weights of 8 and 16 bits have no offset and step");
+    NNACL_REQUIRE(s->step >= 1 && s->step <= 256, "step must be within 1 .. 256");
+    NNACL_REQUIRE(s->offset >= -256 && s->offset <= 256, "offset must be within -256 .. 256");
+    return NULL;
+}
+
+/* Scales and bias of layers of real numbers. */
+static const char *check_real(const nnacl_tensor *in, int32_t n_in, int32_t out_c, int64_t depth,
+                              const nnacl_storage *s) {
     const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2), *scales = nnacl_plan_input(in, n_in, 3);
     NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, out_c), "bias must be f32 [output channels]");
-    if (bits == 16) {
+    if (s->bits == 16) {
         NNACL_REQUIRE(!scales, "weights of 16 bits have no scales");
         return NULL;
     }
-    NNACL_REQUIRE(group >= 0, "group must not be negative");
-    const int64_t groups = group > 0 ? (depth - 1) / group + 1 : 1;
+    NNACL_REQUIRE(s->group >= 0, "group must not be negative");
+    const int64_t groups = s->group > 0 ? (depth - 1) / s->group + 1 : 1;
     NNACL_REQUIRE(scales && nnacl_plan_is(scales, NNACL_F32, 2) && scales->dims[0] == out_c &&
                       scales->dims[1] == groups,
                   "scales must be f32 [output channels, groups]");
     return NULL;
 }
 
+/* Bias and requant of layers of integers. */
+static const char *check_whole(const nnacl_tensor *in, int32_t n_in, int32_t out_c, const nnacl_storage *s) {
+    const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2);
+    NNACL_REQUIRE(s->bits < 8 && s->group == 0, "with x of s8 weights have 1, 2 or 4 bits and no groups");
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, out_c), "bias must be s32 [output channels]");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(s->x_zero, NNACL_S8) && nnacl_plan_zero_ok(s->y_zero, NNACL_S8),
+                  "a zero point is outside the range of the type");
+    NNACL_REQUIRE(nnacl_plan_range_ok(s->q_min, s->q_max, NNACL_S8), "q_min .. q_max is not a range within the type");
+    NNACL_REQUIRE(nnacl_plan_rounding_ok(s->rounding), "unknown rounding contract");
+    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), out_c, s->rounding);
+}
+
+/* Weights [out_c, ...] of rows of `depth` numbers, bias and scales. */
+static const char *check_compressed(const nnacl_tensor *in, int32_t n_in, int32_t out_c, int64_t depth,
+                                    nnacl_storage s) {
+    NNACL_REQUIRE(s.bits == 1 || s.bits == 2 || s.bits == 4 || s.bits == 8 || s.bits == 16,
+                  "bits must be 1, 2, 4, 8 or 16");
+    NNACL_REQUIRE(depth >= 1 && depth <= INT32_MAX / 4, "the rows of the weights are too long");
+    const nnacl_tensor *w = &in[1];
+    const int32_t dtype = s.bits < 8 ? NNACL_U8 : s.bits == 8 ? NNACL_S8 : NNACL_F16;
+    NNACL_REQUIRE(nnacl_plan_is(w, dtype, 2) && nnacl_plan_count(w) >= 0,
+                  "weights must be two-dimensional, u8 with up to 4 bits, s8 with 8 and f16 with 16");
+    NNACL_REQUIRE(w->dims[1] == (s.bits < 8 ? (depth * s.bits + 7) / 8 : depth), "weights do not have the depth of x");
+    const char *message = check_codes(&s);
+    if (message) {
+        return message;
+    }
+    return in[0].dtype == NNACL_S8 ? check_whole(in, n_in, out_c, &s) : check_real(in, n_in, out_c, depth, &s);
+}
+
 static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_conv2d_compressed_params *p = params;
     NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and scales, and one output");
     const nnacl_tensor *x = &in[0], *w = &in[1];
-    NNACL_REQUIRE(nnacl_plan_is(x, NNACL_F32, 4) && nnacl_plan_count(x) >= 0,
-                  "x must be f32 [batch, height, width, channels]");
+    NNACL_REQUIRE((x->dtype == NNACL_F32 || x->dtype == NNACL_S8) && x->rank == 4 && nnacl_plan_count(x) >= 0,
+                  "x must be f32 or s8 [batch, height, width, channels]");
     NNACL_REQUIRE(w->rank == 2, "weights must be two-dimensional");
     p->batch = x->dims[0];
     p->in_h = x->dims[1];
@@ -54,18 +100,21 @@ static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_i
         return message;
     }
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], NNACL_F32, 4, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
-    return check_compressed(in, n_in, p->out_c, (int64_t)p->kernel_h * p->kernel_w * (p->in_c / p->groups), p->bits,
-                            p->group);
+    return check_compressed(in, n_in, p->out_c, (int64_t)p->kernel_h * p->kernel_w * (p->in_c / p->groups),
+                            STORAGE_OF(p));
 }
 
-/* One row of weights as real numbers. */
+/* One row of weights as real numbers, or as integers of 16 bits. */
+static size_t row_size(const nnacl_kernel *kernel, size_t depth) {
+    return depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
+}
+
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
-    (void)kernel;
-    return (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups) * sizeof(float);
+    return row_size(kernel, (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups));
 }
 
 static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
@@ -95,8 +144,8 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     nnacl_dense_compressed_params *p = params;
     NNACL_REQUIRE(n_in >= 2 && n_in <= 4 && n_out == 1, "expected x, weights, bias and scales, and one output");
     const nnacl_tensor *x = &in[0], *w = &in[1];
-    NNACL_REQUIRE(x->dtype == NNACL_F32 && x->rank >= 1 && nnacl_plan_count(x) >= 0,
-                  "x must be f32 with at least one dimension");
+    NNACL_REQUIRE((x->dtype == NNACL_F32 || x->dtype == NNACL_S8) && x->rank >= 1 && nnacl_plan_count(x) >= 0,
+                  "x must be f32 or s8 with at least one dimension");
     NNACL_REQUIRE(w->rank == 2, "weights must be two-dimensional");
     p->units = w->dims[0];
     p->depth = x->dims[x->rank - 1];
@@ -106,17 +155,15 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     for (int32_t i = 0; i < x->rank; i++) {
         dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
     }
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], NNACL_F32, x->rank, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
-    return check_compressed(in, n_in, p->units, p->depth, p->bits, p->group);
+    return check_compressed(in, n_in, p->units, p->depth, STORAGE_OF(p));
 }
 
-/* One row of weights as real numbers. */
 static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_compressed_params *p = params;
-    (void)kernel;
-    return (size_t)p->depth * sizeof(float);
+    return row_size(kernel, (size_t)p->depth);
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {

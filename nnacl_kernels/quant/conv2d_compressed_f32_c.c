@@ -32,8 +32,13 @@ void nnacl_conv2d_compressed_f32_c(const nnacl_ctx *ctx, const void *params, con
     const nnacl_conv2d_compressed_params *p = params;
     const float *x = in[0], *bias = p->has_bias ? in[2] : NULL;
     const int32_t depth = p->in_c / p->groups;
-    const nnacl_compressed weights = {in[1], p->bits == 16 ? NULL : in[3], p->bits, p->kernel_h * p->kernel_w * depth,
-                                      p->group};
+    const nnacl_compressed weights = {.weights = in[1],
+                                      .scales = p->bits == 16 ? NULL : in[3],
+                                      .bits = p->bits,
+                                      .depth = p->kernel_h * p->kernel_w * depth,
+                                      .group = p->group,
+                                      .offset = p->offset,
+                                      .step = p->step};
     const ptrdiff_t image_size = (ptrdiff_t)p->in_h * p->in_w * p->in_c;
     float *decoded = ctx->workspace, *y = out[0];
 

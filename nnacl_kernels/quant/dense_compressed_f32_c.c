@@ -9,7 +9,13 @@ NNACL_DECLARE(nnacl_dense_compressed_f32_c);
 void nnacl_dense_compressed_f32_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_dense_compressed_params *p = params;
     const float *x = in[0], *bias = p->has_bias ? in[2] : NULL;
-    const nnacl_compressed weights = {in[1], p->bits == 16 ? NULL : in[3], p->bits, p->depth, p->group};
+    const nnacl_compressed weights = {.weights = in[1],
+                                      .scales = p->bits == 16 ? NULL : in[3],
+                                      .bits = p->bits,
+                                      .depth = p->depth,
+                                      .group = p->group,
+                                      .offset = p->offset,
+                                      .step = p->step};
     float *decoded = ctx->workspace, *y = out[0];
 
     const nnacl_range units = nnacl_share(ctx, p->units);

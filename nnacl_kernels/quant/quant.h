@@ -22,12 +22,17 @@
  *   a zero point (`asymmetric` 1). Inputs 0 x, 1 weights, 2 bias f32 (optional), 3 w_scales f32 [out_c].
  *   y = clamp(sum((x_q - x_zero) * w) * (x_scale * w_scale) + bias); attributes and shapes else as in conv.h, dense.h.
  *
- * conv2d_compressed, dense_compressed (f32 x, f32 y): weights that stay small and are decoded row by row while the
+ * conv2d_compressed, dense_compressed (f32 x and y, or s8 x and y): weights that stay small and are decoded while the
  *   layer runs. Inputs 0 x; 1 weights, a row for each output channel with its `depth` numbers (convolutions: kernel
- *   height, width, input channels of the group); 2 bias f32 (optional); 3 scales f32 [out_c, ceil(depth / group)].
- *   bits 8: weights s8 [out_c, depth]. bits 4: u8 [out_c, ceil(depth / 2)], each byte two numbers plus 8, the first one
- *   in its low half. bits 16: f16 [out_c, depth], no scales. group 0: one scale for a row.
- *   y = clamp(sum(x * (weight * scale)) + bias); attributes and shapes else as in conv.h, dense.h.
+ *   height, width, input channels of the group); 2 bias (optional; f32, or s32 with s8); 3 scales f32
+ *   [out_c, ceil(depth / group)], or with s8 requant as in conv.h.
+ *   bits 1, 2, 4: u8 [out_c, ceil(depth * bits / 8)], codes one after the other, the first in the lowest bits; the
+ *   weight of a code is offset + step * code; with step 0 (4 bits only) it is code - 8. What is left of the last byte
+ *   of a row says nothing. f32 only: bits 8: s8 [out_c, depth]; bits 16: f16 [out_c, depth], no scales.
+ *   group 0: one scale for a row.
+ *   f32: y = clamp(sum(x * (scale * weight)) + bias), summed in the order of the row.
+ *   s8: y = clamp(requant(sum((x - x_zero) * weight) + bias) + y_zero, q_min, q_max), sums modulo 2^32.
+ *   Attributes and shapes else as in conv.h, dense.h.
  */
 #ifndef NNACL_QUANT_H
 #define NNACL_QUANT_H
@@ -112,6 +117,11 @@ typedef struct nnacl_conv2d_compressed_params {
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t has_bias;
+    /* attributes */
+    int32_t offset, step;
+    int32_t x_zero, y_zero; /* s8 */
+    int32_t q_min, q_max;
+    int32_t rounding;
 } nnacl_conv2d_compressed_params;
 
 typedef struct nnacl_dense_compressed_params {
@@ -121,6 +131,11 @@ typedef struct nnacl_dense_compressed_params {
     /* shapes, derived */
     int32_t rows, depth, units;
     int32_t has_bias;
+    /* attributes, as above */
+    int32_t offset, step;
+    int32_t x_zero, y_zero;
+    int32_t q_min, q_max;
+    int32_t rounding;
 } nnacl_dense_compressed_params;
 
 /* For the kernel of conv2d_dynamic for the DSP extension: one group, several output channels. */

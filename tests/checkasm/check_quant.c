@@ -168,29 +168,62 @@ static void draw_dense(check_case *c) {
     draw_scales(c, w_dims[0]);
 }
 
-/* Weights of `depth` numbers for each channel, bias (or none) and scales. */
-static void draw_compressed(check_case *c, int32_t channels, int32_t depth, int32_t *bits, int32_t *group) {
-    static const int32_t widths[] = {4, 8, 16}, groups[] = {0, 1, 3, 32};
-    *bits = widths[check_int(c, 0, 2)];
-    *group = groups[check_int(c, 0, 3)];
-    const int32_t w_dims[2] = {channels, *bits == 4 ? (depth + 1) / 2 : depth};
-    check_input(c, *bits == 4 ? NNACL_U8 : *bits == 8 ? NNACL_S8 : NNACL_F16, 2, w_dims);
+/* How weights are stored, and what follows behind those of `depth` numbers for each channel: bias (or none) and scales
+ * or requant. */
+typedef struct drawn_storage {
+    int32_t bits, group, offset, step;
+    int32_t x_zero, y_zero, q_min, q_max, rounding;
+} drawn_storage;
+
+static drawn_storage draw_compressed(check_case *c, int32_t channels, int32_t depth) {
+    static const int32_t widths[] = {1, 2, 4, 8, 16}, groups[] = {0, 1, 3, 32};
+    const bool is_float = c->dtype == NNACL_F32;
+    drawn_storage s = {.bits = widths[check_int(c, 0, is_float ? 4 : 2)]};
+    s.group = is_float ? groups[check_int(c, 0, 3)] : 0;
+    if (s.bits < 4 || (s.bits == 4 && check_chance(c, 50))) {
+        s.offset = check_chance(c, 50) ? check_int(c, -8, 0) : check_int(c, -128, 127);
+        s.step = check_chance(c, 50) ? 1 : check_int(c, 1, 255);
+    }
+    const int32_t w_dims[2] = {channels, s.bits < 8 ? (depth * s.bits + 7) / 8 : depth};
+    check_input(c, s.bits < 8 ? NNACL_U8 : s.bits == 8 ? NNACL_S8 : NNACL_F16, 2, w_dims);
     check_mark_constant(c);
     if (check_chance(c, 75)) {
-        check_vector(c, NNACL_F32, channels);
+        check_vector(c, is_float ? NNACL_F32 : NNACL_S32, channels);
         check_mark_constant(c);
     } else {
         check_absent(c);
     }
-    if (*bits < 16) {
-        const int32_t s_dims[2] = {channels, *group > 0 ? (depth - 1) / *group + 1 : 1};
+    if (!is_float) {
+        check_quantized_range(c, &s.q_min, &s.q_max);
+        s.x_zero = check_zero(c);
+        s.y_zero = check_zero(c);
+        s.rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
+        check_requant(c, channels, s.rounding, depth);
+        check_mark_constant(c);
+    } else if (s.bits < 16) {
+        const int32_t s_dims[2] = {channels, s.group > 0 ? (depth - 1) / s.group + 1 : 1};
         float *scales = check_input(c, NNACL_F32, 2, s_dims);
         check_mark_constant(c);
         for (int32_t i = 0; i < s_dims[0] * s_dims[1]; i++) {
             scales[i] = check_float(c, 0.001f, 0.02f);
         }
     }
+    return s;
 }
+
+/* Sets the attributes of either op. */
+#define SET_STORAGE(p, s)                                                                                              \
+    do {                                                                                                               \
+        (p)->bits = (s).bits;                                                                                          \
+        (p)->group = (s).group;                                                                                        \
+        (p)->offset = (s).offset;                                                                                      \
+        (p)->step = (s).step;                                                                                          \
+        (p)->x_zero = (s).x_zero;                                                                                      \
+        (p)->y_zero = (s).y_zero;                                                                                      \
+        (p)->q_min = (s).q_min;                                                                                        \
+        (p)->q_max = (s).q_max;                                                                                        \
+        (p)->rounding = (s).rounding;                                                                                  \
+    } while (0)
 
 static void draw_conv_compressed(check_case *c) {
     nnacl_conv2d_compressed_params *p = (void *)&c->params;
@@ -209,16 +242,18 @@ static void draw_conv_compressed(check_case *c) {
     p->pad_left = p->pad_right = (p->kernel_w - 1) * p->dilation_w;
     p->groups = groups;
     check_clamp(c, &p->clamp_min, &p->clamp_max);
-    check_input(c, NNACL_F32, 4, x_dims);
-    draw_compressed(c, out_c, p->kernel_h * p->kernel_w * depth, &p->bits, &p->group);
+    check_input(c, c->dtype, 4, x_dims);
+    const drawn_storage storage = draw_compressed(c, out_c, p->kernel_h * p->kernel_w * depth);
+    SET_STORAGE(p, storage);
 }
 
 static void draw_dense_compressed(check_case *c) {
     nnacl_dense_compressed_params *p = (void *)&c->params;
     const int32_t x_dims[2] = {check_dim(c, 5, 16), check_dim(c, 100, 256)};
     check_clamp(c, &p->clamp_min, &p->clamp_max);
-    check_input(c, NNACL_F32, 2, x_dims);
-    draw_compressed(c, check_dim(c, 40, 128), x_dims[1], &p->bits, &p->group);
+    check_input(c, c->dtype, 2, x_dims);
+    const drawn_storage storage = draw_compressed(c, check_dim(c, 40, 128), x_dims[1]);
+    SET_STORAGE(p, storage);
 }
 
 static const check_op ops[] = {
