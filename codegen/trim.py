@@ -84,6 +84,7 @@ def _needs(text: str, program: Program) -> str:
         "PARTS": 0,
         "EXACT": int(exact),
         "W_ZERO": int(zeros),
+        "BITS": sum({1 << int(call.fields["bits"]) for call, _ in used if "bits" in call.fields}),
         "ROUNDINGS": needs.needed_roundings(roundings),
     }
     for name, value in answers.items():

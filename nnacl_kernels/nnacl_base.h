@@ -63,6 +63,8 @@ extern "C" {
 #define NNACL_ROUND_TFLITE_DOWN 5
 /* Whether a rounding is this one; known to the compiler where no layer needs it. */
 #define NNACL_ROUNDS(rounding, contract) ((NNACL_NEEDS_ROUNDINGS >> (contract)&1) && (rounding) == (contract))
+/* Whether weights have `count` bits, where a project may know that none have. */
+#define NNACL_HAS_BITS(bits, count) ((NNACL_NEEDS_BITS >> (count)&1) && (bits) == (count))
 
 /* What the plan half knows of a tensor. `data` is NULL unless the tensor is a constant. */
 typedef struct nnacl_tensor {

@@ -13,6 +13,8 @@ enum {
     NNACL_NEEDS_W_ZERO = 1,
     /* bit i: to round by the rounding contract i of nnacl_base.h */
     NNACL_NEEDS_ROUNDINGS = 0x3f,
+    /* bit i: to read weights of i bits */
+    NNACL_NEEDS_BITS = 0x16,
 };
 
 #endif

@@ -45,7 +45,7 @@ from . import (
     onnx_signal,
     onnx_tokens,
 )
-from .onnx_graph import Entry, Guesses, Poison, Reject, Row, Tensors, constant, usable_array
+from .onnx_graph import NARROW, Entry, Guesses, Poison, Reject, Row, Tensors, constant, usable_array
 from .onnx_level import Level, Tables, in_order
 from .onnx_load import LoadedModel, all_nodes, load_model, nodes_of, one_line, opset_of
 from .problems import problem
@@ -255,6 +255,7 @@ class _Importer(Level):
     def _add_inputs(self) -> None:
         infos = [info for info in self.proto.input if info.name not in self.scope]
         types = {info.name: self._input_type(info) for info in infos}
+        numbers = {info.name: info.type.tensor_type.elem_type for info in infos}
         if len(types) != len(infos):
             raise self.fail("two inputs have the same name")
         chosen = self._chosen_sizes(types)
@@ -272,6 +273,8 @@ class _Importer(Level):
                 ]
             value = Value(name, TensorType(type.dtype, tuple(shape)))
             self.graph.inputs.append(value)
+            if numbers[name] in NARROW:
+                self.builder.narrow[id(value)] = numbers[name]
             self.builder.begin(name, "input")
             self.scope[name] = value if type.dtype is not DType.f16 else self.builder.cast(value, DType.f32)
 
@@ -383,7 +386,7 @@ class _Importer(Level):
 def _dtype(data_type: int) -> DType:
     if data_type == onnx.TensorProto.BFLOAT16:
         raise Reject("element type BFLOAT16 is not supported at inputs and outputs", "export the model in float32")
-    return DType.f16 if data_type == onnx.TensorProto.FLOAT16 else onnx_data.dtype_of(data_type)
+    return DType.f16 if data_type == onnx.TensorProto.FLOAT16 else onnx_data.held_type(data_type)
 
 
 def _dim_name(name: str, axis: int) -> str:

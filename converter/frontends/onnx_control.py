@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Value
-from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_graph import NARROW, Builder, OnnxNode, Reject, Row
 
 
 def constant(g: Builder, node: OnnxNode) -> Value:
     """Constant in all its forms but sparse tensors and strings."""
     if (array := node.tensor("value")) is not None:
-        return g.computed(array)
+        value = g.computed(array)
+        if (number := node.tensor_type("value")) in NARROW:
+            g.narrow[id(value)] = number
+        return value
     names = node.attribute_names()
     if "value_int" in names:
         return g.computed(np.asarray(node.integer("value_int", 0), np.int64))

@@ -8,7 +8,7 @@ import onnx
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+from .onnx_graph import FIX_SIZES, NARROW, Builder, OnnxNode, Reject, Row
 from .onnx_math import axis_of
 from .onnx_shapes import cut
 
@@ -100,7 +100,19 @@ def bit_cast(g: Builder, node: OnnxNode) -> Value:
 
 def cast_like(g: Builder, node: OnnxNode) -> Value:
     """CastLike."""
+    if (narrow := g.narrow.get(id(node.value(1)))) is not None:
+        raise _not_supported(narrow)
     return g.cast(node.value(0), node.value(1).dtype)
+
+
+def held_type(data_type: int) -> DType:
+    """As ``dtype_of``, and what holds numbers of 4 and 2 bits, for tensors that are only read."""
+    return NARROW[data_type][0] if data_type in NARROW else dtype_of(data_type)
+
+
+def _not_supported(data_type: int) -> Reject:
+    name = onnx.TensorProto.DataType.Name(data_type)
+    return Reject(f"element type {name} is not supported", certain=True)
 
 
 def dtype_of(data_type: int) -> DType:
@@ -112,8 +124,7 @@ def dtype_of(data_type: int) -> DType:
     try:
         return DType.from_numpy(onnx.helper.tensor_dtype_to_np_dtype(data_type))
     except (KeyError, TypeError):
-        name = onnx.TensorProto.DataType.Name(data_type)
-        raise Reject(f"element type {name} is not supported", certain=True) from None
+        raise _not_supported(data_type) from None
 
 
 def depth_to_space(g: Builder, node: OnnxNode) -> Value:

@@ -33,6 +33,15 @@ WITHOUT_EFFECT = frozenset(
 """Attributes that do not change the result of inference where a row leaves them unread."""
 
 
+NARROW: Mapping[int, tuple[DType, int, int]] = {
+    onnx.TensorProto.INT4: (DType.s8, -8, 7),
+    onnx.TensorProto.UINT4: (DType.u8, 0, 15),
+    onnx.TensorProto.INT2: (DType.s8, -2, 1),
+    onnx.TensorProto.UINT2: (DType.u8, 0, 3),
+}
+"""Element types of less than a byte: the type that holds them here, the least and the greatest number."""
+
+
 class Reject(Exception):
     """A node cannot be converted: the reason, and what the user can do about it.
 
@@ -187,6 +196,10 @@ class OnnxNode:
         attribute = self._attribute(name, AttributeProto.FLOATS)
         return None if attribute is None else [float(item) for item in attribute.floats]
 
+    def tensor_type(self, name: str) -> int:
+        """The element type of an attribute that is a tensor, 0 when it is absent."""
+        return int(self._attributes[name].t.data_type) if name in self._attributes else 0
+
     def tensor(self, name: str) -> np.ndarray | None:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else array_of(attribute.t)
@@ -232,10 +245,12 @@ def array_of(tensor: onnx.TensorProto) -> np.ndarray:
 
 
 def usable_array(array: np.ndarray, name: str) -> np.ndarray:
-    """The array in an element type that the graph knows: half precision becomes float32."""
+    """The array in an element type that the graph knows: half precision becomes float32, 4 and 2 bits become 8."""
     if array.dtype == np.float16 or array.dtype.name == "bfloat16":
         with np.errstate(over="ignore"):
             return array.astype(np.float32)
+    if array.dtype.name in ("int4", "int2", "uint4", "uint2"):
+        return array.astype(np.int8 if array.dtype.name.startswith("int") else np.uint8)
     try:
         DType.from_numpy(array.dtype)
     except KeyError:
@@ -296,6 +311,8 @@ class Builder:
         self.source = ""
         self.created: set[int] = set()
         """Identities of the values that the current node has made."""
+        self.narrow: dict[int, int] = {}
+        """The ONNX element type of inputs and constants of less than a byte, by identity."""
         self._names: set[str] = set()
         self._kept: list[Value] = []
 

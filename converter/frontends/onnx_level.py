@@ -15,6 +15,7 @@ from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
 from . import onnx_control
 from .onnx_graph import (
+    NARROW,
     Builder,
     Entry,
     Guesses,
@@ -239,7 +240,9 @@ class Level:
             try:
                 mapped = self.mapped.get(tensor.name)
                 array = array_of(tensor) if mapped is None else usable_array(mapped, tensor.name)
-                self.scope[tensor.name] = constant(array, tensor.name)
+                self.scope[tensor.name] = made = constant(array, tensor.name)
+                if tensor.data_type in NARROW:
+                    self.builder.narrow[id(made)] = tensor.data_type
             except Reject as error:
                 self.scope[tensor.name] = Poison()
                 self.rejected.append(problem(tensor.name, "initializer", error.reason, error.hint))

@@ -11,9 +11,9 @@ import numpy as np
 from ...dtypes import DType
 from ...ir import Quant, Value
 from ...numerics import FLOAT_EVEN, dequantize_array
-from .onnx_data import dtype_of
-from .onnx_graph import Builder, OnnxNode, Reject, Row
-from .onnx_math import checked_axis
+from .onnx_data import held_type
+from .onnx_graph import NARROW, Builder, OnnxNode, Reject, Row
+from .onnx_math import checked_axis, clipped
 
 STORED = (DType.s8, DType.u8, DType.s16, DType.u16)
 """Types that quantize writes."""
@@ -24,16 +24,25 @@ def quantize_linear(g: Builder, node: OnnxNode) -> Value:
     x, scale, zero = node.value(0), node.value(1), node.optional(2)
     node.ignore("precision")
     chosen = node.integer("output_dtype", 0)
-    dtype = zero.dtype if zero is not None else dtype_of(chosen) if chosen else DType.u8
+    dtype = zero.dtype if zero is not None else held_type(chosen) if chosen else DType.u8
+    narrow = g.narrow.get(id(zero), chosen)
     if dtype not in STORED:
         raise Reject(f"integers of type {dtype.name} are not supported", "use int8, uint8, int16 or uint16")
     axis, block = _layout(node, x, scale)
     attrs = {"to": dtype.value, "rounding": FLOAT_EVEN}
     quant = known_quant(scale, zero)
     x = g.cast(x, DType.f32)
+    limits = NARROW[narrow][1:] if narrow in NARROW else None
     if quant is not None:
-        return g.add("quantize", [x], attrs, quant=quant)
-    return g.add("quantize", [x, *_along(g, scale, zero)], {**attrs, "axis": axis, "block": block})
+        return g.add("quantize", [x if limits is None else _within(g, x, quant, limits)], attrs, quant=quant)
+    y = g.add("quantize", [x, *_along(g, scale, zero)], {**attrs, "axis": axis, "block": block})
+    return y if limits is None else clipped(g, y, *limits)
+
+
+def _within(g: Builder, x: Value, quant: Quant, limits: tuple[int, int]) -> Value:
+    """x between the real numbers that integers of 4 or 2 bits stand for, so that those of 8 bits stay among them."""
+    low, high = (float(np.float32(edge - int(quant.zero_point[0])) * quant.scale[0]) for edge in limits)
+    return clipped(g, x, low, high)
 
 
 def dequantize_linear(g: Builder, node: OnnxNode) -> Value:

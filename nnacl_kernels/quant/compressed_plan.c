@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
+#include "quant/packed_columns.h"
 #include "quant/quant.h"
 
 /* What the weights of both ops are like. */
@@ -107,14 +108,22 @@ static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_i
                             STORAGE_OF(p));
 }
 
-/* One row of weights as real numbers, or as integers of 16 bits. */
-static size_t row_size(const nnacl_kernel *kernel, size_t depth) {
+bool nnacl_conv2d_compressed_accepts_dsp(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    return p->groups == 1 && p->out_c >= 2;
+}
+
+/* One row of weights as real numbers, or as integers of 16 bits; or the windows of some positions. */
+static size_t row_size(const nnacl_kernel *kernel, int32_t bits, size_t depth) {
+    if (kernel->isa == NNACL_ISA_DSP) {
+        return nnacl_packed_workspace(bits, (int32_t)depth);
+    }
     return depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
 }
 
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
-    return row_size(kernel, (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups));
+    return row_size(kernel, p->bits, (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups));
 }
 
 static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
@@ -161,9 +170,14 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     return check_compressed(in, n_in, p->units, p->depth, STORAGE_OF(p));
 }
 
+bool nnacl_dense_compressed_accepts_dsp(const void *params) {
+    const nnacl_dense_compressed_params *p = params;
+    return p->units >= 2;
+}
+
 static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_compressed_params *p = params;
-    return row_size(kernel, (size_t)p->depth);
+    return row_size(kernel, p->bits, (size_t)p->depth);
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {

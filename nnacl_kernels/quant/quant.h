@@ -140,6 +140,9 @@ typedef struct nnacl_dense_compressed_params {
 
 /* For the kernel of conv2d_dynamic for the DSP extension: one group, several output channels. */
 bool nnacl_conv2d_dynamic_accepts_dsp(const void *params);
+/* For the kernels of conv2d_compressed and dense_compressed for the DSP extension: one group, several channels. */
+bool nnacl_conv2d_compressed_accepts_dsp(const void *params);
+bool nnacl_dense_compressed_accepts_dsp(const void *params);
 
 #ifdef __cplusplus
 }

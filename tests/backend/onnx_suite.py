@@ -184,7 +184,15 @@ def input_names(model: onnx.ModelProto) -> list[str]:
 def arrays_of(items: Sequence[Any]) -> list[Any]:
     """Inputs or outputs of a data set as arrays (lists for sequences)."""
     plain = [numpy_helper.to_array(item) if isinstance(item, TensorProto) else item for item in items]
-    return [np.asarray(item) if isinstance(item, np.generic) else item for item in plain]
+    arrays = [np.asarray(item) if isinstance(item, np.generic) else item for item in plain]
+    return [_in_bytes(item) if isinstance(item, np.ndarray) else item for item in arrays]
+
+
+def _in_bytes(array: np.ndarray) -> np.ndarray:
+    """Numbers of 4 and 2 bits as the int8 or uint8 that NumPy itself knows."""
+    if array.dtype.name not in ("int4", "int2", "uint4", "uint2"):
+        return array
+    return array.astype(np.int8 if array.dtype.name.startswith("int") else np.uint8)
 
 
 def run_case(case: Case) -> Outcome:

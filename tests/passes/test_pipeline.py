@@ -29,6 +29,7 @@ HELPERS = {
     "layout_rules",
     "unique_names",
     "subgraphs",
+    "weight_codes",
 }
 
 
