@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/lead.h"
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "quant/packed_columns.h"
@@ -113,23 +114,71 @@ bool nnacl_conv2d_compressed_accepts_dsp(const void *params) {
     return p->groups == 1 && p->out_c >= 2;
 }
 
+static bool accepts_words(int32_t bits, int32_t group, int64_t depth) {
+    return bits <= 8 && (group == 0 || group % (32 / bits) == 0) && depth < 1 << 24;
+}
+
+static int64_t conv_depth(const nnacl_conv2d_compressed_params *p) {
+    return (int64_t)p->kernel_h * p->kernel_w * (p->in_c / p->groups);
+}
+
+bool nnacl_conv2d_compressed_accepts_words(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    return p->groups == 1 && accepts_words(p->bits, p->group, conv_depth(p));
+}
+
+bool nnacl_dense_compressed_accepts_words(const void *params) {
+    const nnacl_dense_compressed_params *p = params;
+    return accepts_words(p->bits, p->group, p->depth);
+}
+
 /* One row of weights as real numbers, or as integers of 16 bits; or the windows of some positions. */
-static size_t row_size(const nnacl_kernel *kernel, int32_t bits, size_t depth) {
-    if (kernel->isa == NNACL_ISA_DSP) {
-        return nnacl_packed_workspace(bits, (int32_t)depth);
+static size_t compressed_workspace(const nnacl_kernel *kernel, int32_t bits, size_t depth) {
+    if (kernel->isa == NNACL_ISA_C) {
+        return depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
     }
-    return depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
+    return kernel->dtype == NNACL_S8 ? nnacl_packed_workspace(bits, (int32_t)depth)
+                                     : depth * NNACL_PACKED_POSITIONS * sizeof(float);
+}
+
+static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, int32_t channels) {
+    if (kernel->isa == NNACL_ISA_C) {
+        return channels;
+    }
+    if (kernel->isa == NNACL_ISA_DSP) {
+        return positions > 0 ? positions : 1;
+    }
+    return nnacl_packed_by_positions(positions) ? positions / NNACL_PACKED_POSITIONS : (channels + 7) / 8;
 }
 
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
-    return row_size(kernel, p->bits, (size_t)p->kernel_h * (size_t)p->kernel_w * (size_t)(p->in_c / p->groups));
+    return compressed_workspace(kernel, p->bits, (size_t)conv_depth(p));
 }
 
 static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
-    (void)kernel;
-    return p->out_c;
+    return compressed_parts(kernel, p->batch * p->out_h * p->out_w, p->out_c);
+}
+
+/* The kernel for the DSP extension copies windows before it computes them. */
+static nnacl_lead conv_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_conv2d_compressed_params *p = params;
+    if (index != 0 || kernel->isa != NNACL_ISA_DSP) {
+        return nnacl_lead_none();
+    }
+    const nnacl_lead_window window = {.batch = p->batch,
+                                      .in_h = p->in_h,
+                                      .in_w = p->in_w,
+                                      .out_h = p->out_h,
+                                      .out_w = p->out_w,
+                                      .stride_h = p->stride_h,
+                                      .stride_w = p->stride_w,
+                                      .pad_top = p->pad_top,
+                                      .pad_left = p->pad_left,
+                                      .in_bytes = p->in_c,
+                                      .out_bytes = p->out_c};
+    return nnacl_window_lead(&window);
 }
 
 static int64_t conv_macs(const void *params) {
@@ -146,6 +195,7 @@ const nnacl_op nnacl_conv2d_compressed_op = {
     .resize = conv_resize,
     .workspace = conv_workspace,
     .parts = conv_parts,
+    .lead = conv_lead,
     .macs = conv_macs,
 };
 
@@ -177,13 +227,12 @@ bool nnacl_dense_compressed_accepts_dsp(const void *params) {
 
 static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_compressed_params *p = params;
-    return row_size(kernel, p->bits, (size_t)p->depth);
+    return compressed_workspace(kernel, p->bits, (size_t)p->depth);
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_compressed_params *p = params;
-    (void)kernel;
-    return p->units;
+    return compressed_parts(kernel, p->rows, p->units);
 }
 
 static int64_t dense_macs(const void *params) {

@@ -16,6 +16,11 @@
 /* Positions that are computed together. */
 #define NNACL_PACKED_POSITIONS 4
 
+/* Whether so many positions are split between threads; else the channels are. */
+static inline bool nnacl_packed_by_positions(int32_t positions) {
+    return positions >= 16 * NNACL_PACKED_POSITIONS;
+}
+
 /* Words of a row of weights, the last of which may have fewer bytes. */
 static inline int32_t nnacl_packed_words(int32_t bits, int32_t depth) {
     return (nnacl_packed_stride(bits, depth) + 3) / 4;

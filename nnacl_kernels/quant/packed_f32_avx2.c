@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "quant/packed_f32_avx2.h"
+
+#include "common/lanes_avx2.h"
+#include "quant/packed_words_avx2.h"
+
+/* How the weights of eight channels follow from their codes. */
+typedef struct weights8 {
+    nnacl_packed_rows8 rows;
+    const float *scales; /* of the first channel */
+    __m256i scale_lanes; /* where those of the others are, in elements behind it */
+    int32_t stride;      /* bytes of a row */
+    int32_t group_bytes; /* bytes of a row that share a scale */
+    float offset, step;
+} weights8;
+
+/* The integers of eight channels, from code `j` of their words. */
+static inline __m256 integers(__m256i words, int32_t bits, int32_t j, __m256 offset, __m256 step) {
+    if (bits == 8) {
+        return _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_slli_epi32(words, 24 - 8 * j), 24));
+    }
+    const __m256i codes = _mm256_and_si256(_mm256_srli_epi32(words, bits * j), _mm256_set1_epi32((1 << bits) - 1));
+    return _mm256_add_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(codes), step), offset);
+}
+
+/* sums[i] = the products of eight rows and x[i], `count` places with `depth` elements each. */
+static inline void multiply(const weights8 *w, int32_t bits, const float *const x[], int32_t depth, int32_t count,
+                            __m256 sums[NNACL_PACKED_POSITIONS]) {
+    const int32_t codes = 32 / bits;
+    const __m256 offset = _mm256_set1_ps(w->offset), step = _mm256_set1_ps(w->step);
+    __m256 scale = _mm256_setzero_ps();
+    for (int32_t i = 0; i < count; i++) {
+        sums[i] = _mm256_setzero_ps();
+    }
+    int32_t group = 0;
+    for (int32_t at = 0, next = 0, first = 0; at < w->stride; at += 4, first += codes) {
+        if (at == next) {
+            scale = _mm256_i32gather_ps(w->scales + group, w->scale_lanes, 4);
+            next += w->group_bytes;
+            group++;
+        }
+        const __m256i words = nnacl_packed_word_avx2(&w->rows, at, w->stride);
+        const int32_t left = depth - first;
+        if (left >= codes) {
+#pragma GCC unroll 32
+            for (int32_t j = 0; j < codes; j++) {
+                const __m256 weight = _mm256_mul_ps(scale, integers(words, bits, j, offset, step));
+                for (int32_t i = 0; i < count; i++) {
+                    sums[i] = _mm256_add_ps(sums[i], _mm256_mul_ps(_mm256_set1_ps(x[i][first + j]), weight));
+                }
+            }
+        } else {
+            __m256i rest = words;
+            for (int32_t j = 0; j < left; j++) {
+                const __m256 weight = _mm256_mul_ps(scale, integers(rest, bits, 0, offset, step));
+                for (int32_t i = 0; i < count; i++) {
+                    sums[i] = _mm256_add_ps(sums[i], _mm256_mul_ps(_mm256_set1_ps(x[i][first + j]), weight));
+                }
+                rest = _mm256_srli_epi32(rest, bits);
+            }
+        }
+    }
+}
+
+/* The same with constants that the compiler knows. */
+#define MULTIPLY(bits, count) multiply(w, bits, x, depth, count, sums)
+
+static void multiply_codes(const weights8 *w, int32_t bits, const float *const x[], int32_t depth, int32_t count,
+                           __m256 sums[NNACL_PACKED_POSITIONS]) {
+    if (count == 1) {
+        if (bits == 1) {
+            MULTIPLY(1, 1);
+        } else if (bits == 2) {
+            MULTIPLY(2, 1);
+        } else if (bits == 4) {
+            MULTIPLY(4, 1);
+        } else {
+            MULTIPLY(8, 1);
+        }
+    } else if (bits == 1) {
+        MULTIPLY(1, NNACL_PACKED_POSITIONS);
+    } else if (bits == 2) {
+        MULTIPLY(2, NNACL_PACKED_POSITIONS);
+    } else if (bits == 4) {
+        MULTIPLY(4, NNACL_PACKED_POSITIONS);
+    } else {
+        MULTIPLY(8, NNACL_PACKED_POSITIONS);
+    }
+}
+
+/* Where the windows of some positions are: those of 1 x 1 in the input, others are copied. A missing one repeats the
+ * first. */
+static void find_windows(const nnacl_packed_layer *p, const float *x, int32_t first, int32_t count, int32_t depth,
+                         float *copies, const float *windows[NNACL_PACKED_POSITIONS]) {
+    const bool plain = depth == p->in_c && p->pad_top == 0 && p->pad_left == 0 && p->out_h == p->in_h &&
+                       p->out_w == p->in_w && p->stride_h == 1 && p->stride_w == 1;
+    nnacl_packed_place place = nnacl_packed_place_at(p, first);
+    for (int32_t i = 0; i < NNACL_PACKED_POSITIONS; i++) {
+        windows[i] =
+            i < count ? plain ? x + (ptrdiff_t)(first + i) * depth : copies + (ptrdiff_t)i * depth : windows[0];
+        if (i < count && !plain) {
+            nnacl_packed_gather(p, x, sizeof(float), place, 0, copies + (ptrdiff_t)i * depth);
+            nnacl_packed_next(p, &place);
+        }
+    }
+}
+
+void nnacl_packed_f32_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, const void *const in[], float *y) {
+    const float *bias = p->has_bias ? in[2] : NULL, *scales = in[3];
+    const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, stride = nnacl_packed_stride(p->bits, depth);
+    const int32_t group = p->group > 0 ? p->group : depth, groups = (depth - 1) / group + 1;
+    const int32_t positions = p->batch * p->out_h * p->out_w;
+    const __m256 low = _mm256_set1_ps(p->clamp_min), high = _mm256_set1_ps(p->clamp_max);
+    weights8 w = {.stride = stride,
+                  .group_bytes = groups > 1 ? group / 8 * p->bits : stride,
+                  .offset = (float)nnacl_packed_offset(p->offset, p->step),
+                  .step = (float)nnacl_packed_step(p->step)};
+
+    const nnacl_packed_split split = nnacl_packed_split_avx2(ctx, p);
+    for (int32_t block = split.blocks.begin; block < split.blocks.end; block++) {
+        const int32_t first = block * NNACL_PACKED_POSITIONS, left = positions - first;
+        const int32_t count = left < NNACL_PACKED_POSITIONS ? left : NNACL_PACKED_POSITIONS;
+        const float *windows[NNACL_PACKED_POSITIONS];
+        find_windows(p, in[0], first, count, depth, ctx->workspace, windows);
+        for (int32_t panel = split.panels.begin; panel < split.panels.end; panel++) {
+            const int32_t channel = 8 * panel, width = p->out_c - channel < 8 ? p->out_c - channel : 8;
+            const __m256i lanes = nnacl_lanes_avx2(width);
+            const __m256i last = _mm256_set1_epi32(width - 1), order = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            w.rows = nnacl_packed_rows_avx2((const uint8_t *)in[1] + (ptrdiff_t)channel * stride, stride, width);
+            w.scales = scales + (ptrdiff_t)channel * groups;
+            w.scale_lanes = _mm256_mullo_epi32(_mm256_min_epi32(order, last), _mm256_set1_epi32(groups));
+            const __m256 added = bias ? _mm256_maskload_ps(bias + channel, lanes) : _mm256_setzero_ps();
+            __m256 sums[NNACL_PACKED_POSITIONS];
+            multiply_codes(&w, p->bits, windows, depth, count, sums);
+            for (int32_t i = 0; i < count; i++) {
+                __m256 value = _mm256_add_ps(sums[i], added);
+                value = _mm256_min_ps(high, _mm256_max_ps(low, value)); /* NaN stays */
+                _mm256_maskstore_ps(y + (ptrdiff_t)(first + i) * p->out_c + channel, lanes, value);
+            }
+        }
+    }
+}
