@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from microlith.nnacl_kernels.catalogue import Kernel
 
-_LINED = frozenset({"conv2d", "depthwise_conv2d", "dense"})
+_LINED = frozenset({"conv2d", "depthwise_conv2d", "dense", "conv2d_compressed", "dense_compressed"})
 """Ops whose kernels of s8 for small machines requantize along lines (common/requant_line.h)."""
 _TFLITE_DOUBLE, _TFLITE_UP, _TFLITE_UP_BY_8 = 0, 3, 4
 """Numbers of ``nnacl_base.h``."""

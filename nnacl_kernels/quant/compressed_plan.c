@@ -3,6 +3,7 @@
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "quant/packed_columns.h"
+#include "quant/packed_pack.h"
 #include "quant/quant.h"
 
 /* What the weights of both ops are like. */
@@ -141,6 +142,37 @@ static size_t compressed_workspace(const nnacl_kernel *kernel, int32_t bits, siz
                                      : depth * NNACL_PACKED_POSITIONS * sizeof(float);
 }
 
+/* Whether the constants are read as packed_pack.h says. */
+static bool has_lines(const nnacl_kernel *kernel, int32_t index) {
+    return kernel->isa == NNACL_ISA_DSP && index > 0;
+}
+
+static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_packed_layer layer = nnacl_packed_conv(params);
+    return has_lines(kernel, index) ? nnacl_packed_lines_size(&layer, (int32_t)conv_depth(params), index) : 0;
+}
+
+static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                      void *packed) {
+    const nnacl_packed_layer layer = nnacl_packed_conv(params);
+    (void)kernel;
+    (void)index;
+    nnacl_packed_lines_pack(&layer, (int32_t)conv_depth(params), in, packed);
+}
+
+static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    const nnacl_packed_layer layer = nnacl_packed_dense(params);
+    return has_lines(kernel, index) ? nnacl_packed_lines_size(&layer, layer.in_c, index) : 0;
+}
+
+static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                       void *packed) {
+    const nnacl_packed_layer layer = nnacl_packed_dense(params);
+    (void)kernel;
+    (void)index;
+    nnacl_packed_lines_pack(&layer, layer.in_c, in, packed);
+}
+
 static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, int32_t channels) {
     if (kernel->isa == NNACL_ISA_C) {
         return channels;
@@ -153,6 +185,9 @@ static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, i
 
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
+    if (kernel->isa == NNACL_ISA_DSP && p->groups > 1) { /* four channels of weights, and where the taps are */
+        return (size_t)conv_depth(p) * 12;
+    }
     return compressed_workspace(kernel, p->bits, (size_t)conv_depth(p));
 }
 
@@ -164,7 +199,7 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
 /* The kernel for the DSP extension copies windows before it computes them. */
 static nnacl_lead conv_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_compressed_params *p = params;
-    if (index != 0 || kernel->isa != NNACL_ISA_DSP) {
+    if (index != 0 || kernel->isa != NNACL_ISA_DSP || p->groups > 1) {
         return nnacl_lead_none();
     }
     const nnacl_lead_window window = {.batch = p->batch,
@@ -194,6 +229,8 @@ const nnacl_op nnacl_conv2d_compressed_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = conv_resize,
     .workspace = conv_workspace,
+    .packed_size = conv_packed_size,
+    .pack = conv_pack,
     .parts = conv_parts,
     .lead = conv_lead,
     .macs = conv_macs,
@@ -218,6 +255,11 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
     return check_compressed(in, n_in, p->units, p->depth, STORAGE_OF(p));
+}
+
+bool nnacl_conv2d_compressed_accepts_depthwise(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    return p->groups == p->in_c && p->groups == p->out_c && p->groups >= 4;
 }
 
 bool nnacl_dense_compressed_accepts_dsp(const void *params) {
@@ -248,6 +290,8 @@ const nnacl_op nnacl_dense_compressed_op = {
     .alias = NNACL_ALIAS_NONE,
     .resize = dense_resize,
     .workspace = dense_workspace,
+    .packed_size = dense_packed_size,
+    .pack = dense_pack,
     .parts = dense_parts,
     .macs = dense_macs,
 };

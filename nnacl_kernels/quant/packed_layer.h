@@ -5,6 +5,9 @@
 
 #include "quant/quant.h"
 
+/* Words in front of the codes of a channel as packed_pack.h packs them: start, multiplier, offset. */
+#define NNACL_PACKED_HEAD 3
+
 typedef struct nnacl_packed_layer {
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;

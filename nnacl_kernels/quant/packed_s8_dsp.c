@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "quant/packed_s8_dsp.h"
 
-#include <arm_acle.h>
-
-#include "common/requant.h"
 #include "common/share.h"
 #include "quant/packed_columns.h"
-
-/* The last `bytes` (1 .. 3) bytes of a row. */
-static uint32_t load_rest(const uint8_t *row, int32_t bytes) {
-    uint32_t word = row[0];
-    word |= bytes > 1 ? (uint32_t)row[1] << 8 : 0;
-    return word | (bytes > 2 ? (uint32_t)row[2] << 16 : 0);
-}
+#include "quant/packed_finish_dsp.h"
 
 static inline uint32_t load_word(const void *source) {
     uint32_t word;
@@ -47,71 +38,44 @@ static inline uint32_t load_word(const void *source) {
     step(8) step(9) step(10) step(11) step(12) step(13) step(14) step(15)
 /* clang-format on */
 
-/* The sums of the products of `row` with four positions, whose pairs lie side by side. */
-#define DEFINE_FOUR(bits)                                                                                              \
-    static void four_of_##bits(const uint8_t *row, int32_t bytes, const uint32_t *x, int32_t *sums) {                  \
-        const uint32_t mask = ((1u << (bits)) - 1) * 0x10001u;                                                         \
-        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                        \
-        for (; bytes > 0; bytes -= 4, row += 4) {                                                                      \
-            const uint32_t word = bytes < 4 ? load_rest(row, bytes) : load_word(row);                                  \
-            uint32_t a, b, codes;                                                                                      \
-            __asm__ volatile(STEPS_##bits(POSITIONS)                                                                   \
-                             : [s0] "+r"(s0), [s1] "+r"(s1), [s2] "+r"(s2), [s3] "+r"(s3), [x] "+r"(x), [a] "=&r"(a),  \
-                               [b] "=&r"(b), [codes] "=&r"(codes)                                                      \
-                             : [word] "r"(word), [mask] "r"(mask)                                                      \
-                             : "memory");                                                                              \
-        }                                                                                                              \
-        sums[0] = s0;                                                                                                  \
-        sums[1] = s1;                                                                                                  \
-        sums[2] = s2;                                                                                                  \
-        sums[3] = s3;                                                                                                  \
+/* Bytes 0 and 2 of a word, or with `odd` 1 and 3, widened, plus two halves. */
+static inline uint32_t widened(uint32_t halves, uint32_t word, bool odd) {
+    uint32_t result;
+    if (odd) {
+        __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(result) : "r"(halves), "r"(word));
+    } else {
+        __asm__("sxtab16 %0, %1, %2" : "=r"(result) : "r"(halves), "r"(word));
     }
+    return result;
+}
 
-/* The sums of the products of `row` and the row behind it with one position. */
-#define DEFINE_TWO(bits)                                                                                               \
-    static void two_of_##bits(const uint8_t *row, int32_t bytes, const uint32_t *x, int32_t *sums) {                   \
-        const uint32_t mask = ((1u << (bits)) - 1) * 0x10001u;                                                         \
-        const uint8_t *second = row + bytes;                                                                           \
-        int32_t s0 = 0, s1 = 0;                                                                                        \
-        for (; bytes > 0; bytes -= 4, row += 4, second += 4) {                                                         \
-            const uint32_t word = bytes < 4 ? load_rest(row, bytes) : load_word(row);                                  \
-            const uint32_t other = bytes < 4 ? load_rest(second, bytes) : load_word(second);                           \
-            uint32_t a, codes;                                                                                         \
-            __asm__ volatile(STEPS_##bits(ROWS)                                                                        \
-                             : [s0] "+r"(s0), [s1] "+r"(s1), [x] "+r"(x), [a] "=&r"(a), [codes] "=&r"(codes)           \
-                             : [word] "r"(word), [other] "r"(other), [mask] "r"(mask)                                  \
-                             : "memory");                                                                              \
-        }                                                                                                              \
-        sums[0] = s0;                                                                                                  \
-        sums[1] = s1;                                                                                                  \
-    }
+/* The low halves of two words side by side, and the high ones. */
+static inline uint32_t low_halves(uint32_t low, uint32_t high) {
+    uint32_t result;
+    __asm__("pkhbt %0, %1, %2, lsl #16" : "=r"(result) : "r"(low), "r"(high));
+    return result;
+}
 
-DEFINE_FOUR(1)
-DEFINE_FOUR(2)
-DEFINE_FOUR(4)
-DEFINE_TWO(1)
-DEFINE_TWO(2)
-DEFINE_TWO(4)
-
-static inline uint32_t turned(uint32_t word) {
-    return word >> 8 | word << 24;
+static inline uint32_t high_halves(uint32_t low, uint32_t high) {
+    uint32_t result;
+    __asm__("pkhtb %0, %2, %1, asr #16" : "=r"(result) : "r"(low), "r"(high));
+    return result;
 }
 
 /* Widens the bytes of a window, less the zero point, into pairs `step` words apart; the sum of all. */
-static int32_t widen(const int8_t *bytes, int32_t pairs, int32_t half, int32_t zero, uint32_t *to, int32_t step) {
+static inline int32_t widen(const int8_t *bytes, int32_t pairs, int32_t half, int32_t zero, uint32_t *to,
+                            int32_t step) {
     const uint32_t minus = (uint32_t)-zero & 0xffff, shift = minus << 16 | minus;
     int32_t sum = 0;
     for (int32_t block = 0; block < pairs; block += half) {
         for (int32_t j = 0; j < half; j += 4) {
             const uint32_t low = load_word(bytes + j), high = load_word(bytes + half + j);
-            const uint32_t low_even = (uint32_t)__sxtab16((int16x2_t)shift, (int8x4_t)low);
-            const uint32_t low_odd = (uint32_t)__sxtab16((int16x2_t)shift, (int8x4_t)turned(low));
-            const uint32_t high_even = (uint32_t)__sxtab16((int16x2_t)shift, (int8x4_t)high);
-            const uint32_t high_odd = (uint32_t)__sxtab16((int16x2_t)shift, (int8x4_t)turned(high));
-            to[0] = (low_even & 0xffff) | high_even << 16;
-            to[step] = (low_odd & 0xffff) | high_odd << 16;
-            to[2 * step] = low_even >> 16 | (high_even & 0xffff0000u);
-            to[3 * step] = low_odd >> 16 | (high_odd & 0xffff0000u);
+            const uint32_t low_even = widened(shift, low, false), low_odd = widened(shift, low, true);
+            const uint32_t high_even = widened(shift, high, false), high_odd = widened(shift, high, true);
+            to[0] = low_halves(low_even, high_even);
+            to[step] = low_halves(low_odd, high_odd);
+            to[2 * step] = high_halves(low_even, high_even);
+            to[3 * step] = high_halves(low_odd, high_odd);
             to += 4 * step;
             sum = __smlad((int16x2_t)0x10001, (int16x2_t)low_even, sum);
             sum = __smlad((int16x2_t)0x10001, (int16x2_t)low_odd, sum);
@@ -123,74 +87,119 @@ static int32_t widen(const int8_t *bytes, int32_t pairs, int32_t half, int32_t z
     return sum;
 }
 
-typedef void (*multiply_fn)(const uint8_t *row, int32_t bytes, const uint32_t *x, int32_t *sums);
+/* What all positions have in common. */
+typedef struct packed_channels {
+    const nnacl_packed_layer *layer;
+    const uint32_t *weights; /* as packed_pack.h says, behind the shift */
+    int32_t shift;
+    int32_t words; /* codes of a channel */
+    int32_t step;
+} packed_channels;
 
-static multiply_fn choose_multiply(int32_t bits, bool four) {
+/* The end of a channel, read once for all positions. */
+typedef struct channel_end {
+    const nnacl_packed_layer *layer;
+    int32_t line[NNACL_PACKED_HEAD];
+    int32_t channel, shift, step;
+} channel_end;
+
+static inline channel_end end_of(const packed_channels *c, const uint32_t *head, int32_t channel) {
+    const channel_end end = {.layer = c->layer,
+                             .line = {(int32_t)head[0], (int32_t)head[1], (int32_t)head[2]},
+                             .channel = channel,
+                             .shift = c->shift,
+                             .step = c->step};
+    return end;
+}
+
+/* The result from the sum of the products with the codes; `start` is what the offset of all codes adds. */
+static inline int8_t finish(channel_end e, int32_t sum, uint32_t start) {
+    return nnacl_packed_finish(e.layer, e.line, e.shift, e.channel, (uint32_t)e.step * (uint32_t)sum + start);
+}
+
+/* Four positions, whose pairs lie side by side; all channels. */
+#define DEFINE_FOUR(bits)                                                                                              \
+    static void four_of_##bits(const packed_channels *c, const uint32_t *columns, const uint32_t *starts, int8_t *y) { \
+        const uint32_t mask = ((1u << (bits)) - 1) * 0x10001u, *row = c->weights;                                      \
+        const int32_t channels = c->layer->out_c;                                                                      \
+        for (int32_t channel = 0; channel < channels; channel++, y++) {                                                \
+            const uint32_t *const head = row, *x = columns, *const end = row + NNACL_PACKED_HEAD + c->words;           \
+            int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                                                    \
+            uint32_t a, b, codes, word;                                                                                \
+            row += NNACL_PACKED_HEAD;                                                                                  \
+            __asm__ volatile("1:\n"                                                                                    \
+                             "ldr    %[word], [%[row]], #4\n" STEPS_##bits(POSITIONS) "cmp    %[row], %[end]\n"        \
+                                                                                      "bne    1b\n"                    \
+                             : [s0] "+r"(s0), [s1] "+r"(s1), [s2] "+r"(s2), [s3] "+r"(s3), [x] "+r"(x),                \
+                               [row] "+r"(row), [a] "=&r"(a), [b] "=&r"(b), [codes] "=&r"(codes), [word] "=&r"(word)   \
+                             : [end] "r"(end), [mask] "r"(mask)                                                        \
+                             : "memory", "cc");                                                                        \
+            const channel_end e = end_of(c, head, channel);                                                            \
+            const int8_t y0 = finish(e, s0, starts[0]), y1 = finish(e, s1, starts[1]);                                 \
+            const int8_t y2 = finish(e, s2, starts[2]), y3 = finish(e, s3, starts[3]);                                 \
+            y[0] = y0;                                                                                                 \
+            y[channels] = y1;                                                                                          \
+            y[2 * channels] = y2;                                                                                      \
+            y[3 * channels] = y3;                                                                                      \
+        }                                                                                                              \
+    }
+
+/* One position; all channels, of an odd number of which the last but one is computed again. */
+#define DEFINE_ONE(bits)                                                                                               \
+    static void one_of_##bits(const packed_channels *c, const uint32_t *columns, const uint32_t *starts, int8_t *y) {  \
+        const uint32_t mask = ((1u << (bits)) - 1) * 0x10001u;                                                         \
+        const int32_t channels = c->layer->out_c, stride = NNACL_PACKED_HEAD + c->words;                               \
+        for (int32_t channel = 0; channel < channels; channel += 2) {                                                  \
+            const int32_t first = channel + 1 < channels ? channel : channels - 2;                                     \
+            const uint32_t *const head = c->weights + (ptrdiff_t)first * stride, *const end = head + stride;           \
+            const uint32_t *row = head + NNACL_PACKED_HEAD, *second = row + stride, *x = columns;                      \
+            int32_t s0 = 0, s1 = 0;                                                                                    \
+            uint32_t a, codes, word, other;                                                                            \
+            __asm__ volatile("1:\n"                                                                                    \
+                             "ldr    %[word], [%[row]], #4\n"                                                          \
+                             "ldr    %[other], [%[second]], #4\n" STEPS_##bits(ROWS) "cmp    %[row], %[end]\n"         \
+                                                                                     "bne    1b\n"                     \
+                             : [s0] "+r"(s0), [s1] "+r"(s1), [x] "+r"(x), [row] "+r"(row), [second] "+r"(second),      \
+                               [a] "=&r"(a), [codes] "=&r"(codes), [word] "=&r"(word), [other] "=&r"(other)            \
+                             : [end] "r"(end), [mask] "r"(mask)                                                        \
+                             : "memory", "cc");                                                                        \
+            const int8_t y0 = finish(end_of(c, head, first), s0, starts[0]);                                           \
+            const int8_t y1 = finish(end_of(c, end, first + 1), s1, starts[0]);                                        \
+            y[first] = y0;                                                                                             \
+            y[first + 1] = y1;                                                                                         \
+        }                                                                                                              \
+    }
+
+DEFINE_FOUR(1)
+DEFINE_FOUR(2)
+DEFINE_FOUR(4)
+DEFINE_ONE(1)
+DEFINE_ONE(2)
+DEFINE_ONE(4)
+
+typedef void (*positions_fn)(const packed_channels *c, const uint32_t *columns, const uint32_t *starts, int8_t *y);
+
+static positions_fn choose(int32_t bits, bool four) {
     if (NNACL_HAS_BITS(bits, 1)) {
-        return four ? four_of_1 : two_of_1;
+        return four ? four_of_1 : one_of_1;
     }
     if (NNACL_HAS_BITS(bits, 2)) {
-        return four ? four_of_2 : two_of_2;
+        return four ? four_of_2 : one_of_2;
     }
     if (NNACL_HAS_BITS(bits, 4)) {
-        return four ? four_of_4 : two_of_4;
+        return four ? four_of_4 : one_of_4;
     }
     return NULL;
 }
 
-/* What all positions have in common. */
-typedef struct packed_rows {
-    const nnacl_packed_layer *layer;
-    const uint8_t *weights;
-    const int32_t *bias;
-    const void *requant;
-    int32_t stride; /* bytes of a row */
-    int32_t step;
-} packed_rows;
-
-/* Finishes the sum of the products of codes; `start` is what the offset of all codes adds. */
-static int8_t finish(const packed_rows *r, int32_t channel, int32_t sum, uint32_t start) {
-    const nnacl_packed_layer *p = r->layer;
-    const uint32_t total = (uint32_t)r->step * (uint32_t)sum + start + (r->bias ? (uint32_t)r->bias[channel] : 0);
-    return (int8_t)nnacl_requant_channel((int32_t)total, r->requant, p->out_c, channel, p->rounding, p->y_zero,
-                                         p->q_min, p->q_max);
-}
-
-static void run_four(const packed_rows *r, const uint32_t *columns, const uint32_t starts[4], int8_t *y) {
-    const multiply_fn multiply = choose_multiply(r->layer->bits, true);
-    const int32_t channels = r->layer->out_c;
-    const uint8_t *row = r->weights;
-    for (int32_t channel = 0; channel < channels; channel++) {
-        int32_t sums[4];
-        multiply(row, r->stride, columns, sums);
-        row += r->stride;
-        for (int32_t i = 0; i < 4; i++) {
-            y[(ptrdiff_t)i * channels + channel] = finish(r, channel, sums[i], starts[i]);
-        }
-    }
-}
-
-/* One position; of an odd number of channels the last two are computed again. */
-static void run_one(const packed_rows *r, const uint32_t *columns, uint32_t start, int8_t *y) {
-    const multiply_fn multiply = choose_multiply(r->layer->bits, false);
-    const int32_t channels = r->layer->out_c;
-    for (int32_t channel = 0; channel < channels; channel += 2) {
-        const int32_t first = channel + 1 < channels ? channel : channels - 2;
-        int32_t sums[2];
-        multiply(r->weights + (ptrdiff_t)first * r->stride, r->stride, columns, sums);
-        y[first] = finish(r, first, sums[0], start);
-        y[first + 1] = finish(r, first + 1, sums[1], start);
-    }
-}
-
 void nnacl_packed_s8_dsp(const nnacl_ctx *ctx, const nnacl_packed_layer *p, const void *const in[], int8_t *y) {
     const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, pairs = nnacl_packed_pairs(p->bits, depth);
-    const packed_rows rows = {.layer = p,
-                              .weights = in[1],
-                              .bias = p->has_bias ? in[2] : NULL,
-                              .requant = in[3],
-                              .stride = nnacl_packed_stride(p->bits, depth),
-                              .step = nnacl_packed_step(p->step)};
+    const uint32_t *weights = in[1];
+    const packed_channels channels = {.layer = p,
+                                      .weights = weights + 1,
+                                      .shift = (int32_t)weights[0],
+                                      .words = nnacl_packed_words(p->bits, depth),
+                                      .step = nnacl_packed_step(p->step)};
     const uint32_t offset = (uint32_t)nnacl_packed_offset(p->offset, p->step);
     uint32_t *columns = ctx->workspace;
     int8_t *window = (int8_t *)(columns + pairs * NNACL_PACKED_POSITIONS);
@@ -204,13 +213,14 @@ void nnacl_packed_s8_dsp(const nnacl_ctx *ctx, const nnacl_packed_layer *p, cons
         count = left >= NNACL_PACKED_POSITIONS ? NNACL_PACKED_POSITIONS : 1;
         for (int32_t i = 0; i < count; i++) {
             nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
-            starts[i] = offset * (uint32_t)widen(window, pairs, 16 / p->bits, p->x_zero, columns + i, count);
+            const int32_t sum = count > 1 ? widen(window, pairs, 16 / p->bits, p->x_zero, columns + i, 4)
+                                          : widen(window, pairs, 16 / p->bits, p->x_zero, columns, 1);
+            starts[i] = offset * (uint32_t)sum;
             nnacl_packed_next(p, &place);
         }
-        if (count == 1) {
-            run_one(&rows, columns, starts[0], y);
-        } else {
-            run_four(&rows, columns, starts, y);
+        choose(p->bits, count > 1)(&channels, columns, starts, y);
+        if (channels.shift) {
+            nnacl_clamp_bytes(y, count * p->out_c, p->q_min, p->q_max);
         }
         y += (ptrdiff_t)count * p->out_c;
     }

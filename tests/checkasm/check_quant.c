@@ -227,9 +227,10 @@ static drawn_storage draw_compressed(check_case *c, int32_t channels, int32_t de
 
 static void draw_conv_compressed(check_case *c) {
     nnacl_conv2d_compressed_params *p = (void *)&c->params;
-    const int32_t groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
-    const int32_t depth = check_dim(c, 16, 32);
-    const int32_t out_c = groups * check_dim(c, 16, 32);
+    const bool depthwise = !c->bench && check_chance(c, 30);
+    const int32_t groups = depthwise ? check_int(c, 2, 24) : c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
+    const int32_t depth = depthwise ? 1 : check_dim(c, 16, 32);
+    const int32_t out_c = depthwise ? groups : groups * check_dim(c, 16, 32);
     const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 3), check_dim(c, 10, 24), check_dim(c, 10, 24),
                                groups * depth};
     p->kernel_h = check_dim(c, 4, 3);
