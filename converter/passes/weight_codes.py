@@ -28,8 +28,8 @@ _SAME = 2.0**-21
 """Real numbers lie on a grid when they are off by no more than this part: products with a scale were rounded once, and
 once more where a normalization was multiplied into them."""
 
-GROUPS = (0, 16, 32, 64, 128, 256)
-"""How many neighbours in a row may share a scale (0: all)."""
+GROUPS = (0, 256, 128, 64, 32, 16)
+"""How many neighbours in a row may share a scale (0: all), the most first."""
 
 _LOOK = 64
 """Groups that are looked at before all of them are."""
