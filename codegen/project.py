@@ -351,6 +351,7 @@ def _report(view: ModelView, project: str, files: list[str], stack: StackDepth |
                 "outputs": list(layer.output_types),
                 "macs": layer.macs,
                 "constant_bytes": layer.constant_bytes,
+                "weight_bits": layer.weight_bits,
                 "workspace_bytes": layer.workspace,
                 "stack_bytes": None if stack is None or layer.elided else stack.layers.get(layer.kernel),
             }

@@ -16,6 +16,7 @@ from ..ir import TensorType
 from ..lower import Call, Program, ProgramTensor
 from ..nnacl_kernels import catalogue
 from ..ops import fused
+from ..ops.compressed import weight_bits
 from ..regions import MemoryRegion
 from ..targets import Target
 from . import literals
@@ -110,6 +111,7 @@ class LayerView:
     workspace_room: str
     macs: int
     constant_bytes: int
+    weight_bits: int | None
     output_types: tuple[str, ...]
     elided: bool
     floats: bool
@@ -379,6 +381,7 @@ def _layer(index: int, call: Call, scope: _Scope) -> LayerView:
         workspace_room=macro_of(scope.program, call.workspace_region),
         macs=call.macs,
         constant_bytes=constant_bytes,
+        weight_bits=weight_bits(call.node),
         output_types=tuple(scope.sizes.type_text(scope.tensor(output)) for output in call.outputs),
         elided=call.elided,
         floats=_gives_floats(call, scope),

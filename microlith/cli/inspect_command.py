@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -21,6 +21,9 @@ from .console import (
 from .constants import ConstantOption
 from .ops_option import OpsOption
 
+if TYPE_CHECKING:
+    from microlith.ir import Graph
+
 NAME = "inspect"
 EXAMPLE = "microlith inspect model.lith"
 
@@ -38,6 +41,7 @@ def command(
     from microlith.float_layers import float_layers, has_integers
     from microlith.nnacl_kernels import catalogue
     from microlith.ops import fused
+    from microlith.ops.compressed import weight_bits
     from microlith.text import to_text
 
     graph = open_graph(model, shapes, constants)
@@ -59,6 +63,7 @@ def command(
                 "outputs": [str(value.type) for value in node.outputs],
                 "macs": catalogue.macs(node.op, params) if macs_known else 0,
                 "constant_bytes": sum(value.type.nbytes for value in known),
+                "weight_bits": weight_bits(node),
             }
         )
     ports: dict[str, list[dict[str, Any]]] = {
@@ -81,7 +86,7 @@ def command(
         "contract": graph.contract,
         "nodes": len(graph.nodes),
         "macs": sum(layer["macs"] for layer in layers),
-        "parameters": sum(value.type.count for value in weights),
+        "parameters": _parameters(graph),
         "constant_bytes": sum(value.type.nbytes for value in weights),
         "metadata": graph.metadata,
         "in_float": floats,
@@ -106,12 +111,20 @@ def command(
     console.print(table)
     for name, item in graph.ranges.items():
         console.print(f"size {name}: {item.low} to {item.high}", highlight=False)
-    table = Table("#", "op", "name", "output", "MACs", "constants")
+    table = Table("#", "op", "name", "output", "MACs", "constants", "bits")
     for layer, node in zip(layers, graph.nodes, strict=True):
         macs = count_text(layer["macs"]) if layer["macs"] else ""
         size = bytes_text(layer["constant_bytes"]) if layer["constant_bytes"] else ""
-        table.add_row(
-            str(layer["index"]), layer["formula"] or layer["op"], describe(node), " ".join(layer["outputs"]), macs, size
-        )  # fmt: skip
+        bits = "" if layer["weight_bits"] is None else str(layer["weight_bits"])
+        op = layer["formula"] or layer["op"]
+        table.add_row(str(layer["index"]), op, describe(node), " ".join(layer["outputs"]), macs, size, bits)
     console.print(table)
     print_float_layers(floats, has_integers(graph))
+
+
+def _parameters(graph: Graph) -> int:
+    """Numbers in the constants of a graph, packed weights one by one."""
+    from microlith.ops.compressed import COMPRESSED_OPS, weight_count
+
+    packed = {id(node.input(1)): weight_count(node) for node in graph.nodes if node.op in COMPRESSED_OPS}
+    return sum(packed.get(id(value), value.type.count) for value in graph.constants())

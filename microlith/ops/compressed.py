@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import DType
-from ..ir import Dim, Node, TensorType
-from . import REQUIRED, OpDef, Sample, Tolerance, register, sampling
+from ..ir import Dim, Node, TensorType, Value
+from . import REQUIRED, OpDef, Sample, Tolerance, get, register, sampling
 from .conv import CLAMP_ATTRS, INTEGER_ATTRS, WINDOW_ATTRS, conv_sample, convolve, finish_float, finish_integer
 from .dense import dense_sample
 from .shape_rules import require, require_dtype, require_rank, window_dim
@@ -24,6 +24,30 @@ PACKED = (1, 2, 4)
 """Bits of weights of which several share a byte."""
 
 COMPRESSED_OPS = ("conv2d_compressed", "dense_compressed")
+
+
+def weight_bits(node: Node) -> int | None:
+    """Bits of each weight of a node with constant weights; None for others."""
+    weights = _weights_of(node)
+    return None if weights is None else int(node.attrs.get("bits", 8 * weights.dtype.size))
+
+
+def weight_count(node: Node) -> int:
+    """How many weights the constant weights of a node are, however they are packed; 0 for others."""
+    weights = _weights_of(node)
+    if weights is None:
+        return 0
+    if node.op not in COMPRESSED_OPS or node.attrs["bits"] not in PACKED:
+        return weights.type.count
+    window = 1 if node.op == "dense_compressed" else node.attrs["kernel_h"] * node.attrs["kernel_w"]
+    channels = node.input(0).shape[-1]
+    return int(weights.shape[0]) * window * (int(channels) // int(node.attrs.get("groups", 1)))
+
+
+def _weights_of(node: Node) -> Value | None:
+    names = [name.rstrip("?*") for name in get(node.op).inputs]
+    value = node.optional_input(names.index("weights")) if "weights" in names else None
+    return value if value is not None and value.is_constant else None
 
 
 def packed_width(bits: int, depth: int) -> int:
