@@ -99,7 +99,7 @@ def _fuse_in_front(graph: Graph, node: Node) -> bool:
         shift = _response(layer, summand)
         if bias is not None and bias.data is not None:
             shift = shift + bias.data
-        origin = _scaled_origin(layer, np.full(layer.output.shape[-1:], factor[0])) if even else None
+        origin = _scaled_origin(layer, factor[:1]) if even else None
         _set_weights(graph, layer, _scaled_inputs(layer, factor), origin)
         if bias is not None or np.any(shift != 0):
             _set_bias(graph, layer, shift)
@@ -133,7 +133,7 @@ def _scaled_origin(layer: Node, factor: np.ndarray) -> Quant | None:
     if quant.scale.size > 1 and quant.axis != axis:
         return None
     scale = quant.scale.astype(np.float64) * np.where(factor == 0, 1.0, np.abs(factor))
-    return Quant(scale.astype(np.float32), np.zeros(scale.size, np.int64), axis)
+    return Quant(scale.astype(np.float32), np.zeros(scale.size, np.int64), axis if scale.size > 1 else None)
 
 
 def _per_input(layer: Node, vector: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ def _pack(graph: Graph, node: Node) -> bool:
     zero = node.attrs["w_zero"] if zeros is None or zeros.data is None else zeros.data[:, None]
     rows = rows_of(node, weights.data).astype(np.int64) - zero
     coding = coding_of(rows)
-    if coding is None or coding.bits == 8 or coding.saved(*rows.shape, 1) < LEAST_SAVED:
+    if coding is None or coding.bits == 8 or coding.saved(rows, 1) < LEAST_SAVED:
         return False
     stored = graph.constant(graph.unique_name(f"{weights.name}_{coding.bits}_bits"), coding.store(rows))
     inputs = [node.input(0), stored, node.optional_input(2), requant]

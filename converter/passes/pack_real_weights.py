@@ -42,7 +42,7 @@ def _pack(graph: Graph, node: Node) -> bool:
     if found is None:
         return False
     codes, coding = found
-    saved = coding.saved(*rows.shape, 4) - 4 * codes.scales.size
+    saved = coding.saved(rows, 4) - 4 * codes.scales.size
     if saved < LEAST_SAVED:
         return False
     name = graph.unique_name(f"{weights.name}_{coding.bits}_bits")

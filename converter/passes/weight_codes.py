@@ -53,9 +53,10 @@ class Coding:
             return integers.astype(np.int8)
         return pack_codes((integers.astype(np.int64) - self.offset) // self.step, self.bits)
 
-    def saved(self, rows: int, depth: int, size: int) -> int:
-        """Bytes that go away when weights of ``size`` bytes are stored so."""
-        return rows * (depth * size - packed_width(self.bits, depth))
+    def saved(self, rows: np.ndarray, size: int) -> int:
+        """Bytes that go away when weights [rows, depth] of ``size`` bytes are stored so."""
+        count, depth = rows.shape
+        return int(count * (depth * size - packed_width(self.bits, depth)))
 
 
 def coding_of(integers: np.ndarray) -> Coding | None:

@@ -13,8 +13,8 @@ from ...dtypes import DType
 from ...errors import MicrolithError, Unsupported, UnsupportedError
 from ...ir import Graph, Node, Quant, Value
 from ..passes.unsigned_bytes import is_mover
+from ..passes.weight_codes import COMPRESSED
 from .calibration_data import CalibrationSet, Feed, open_calibration
-from .compress import COMPRESSED
 from .equalize import equalized
 from .insert import Decision, apply, bias_of, nearest_weights
 from .labels import accuracy, labels_for, load_labels

@@ -216,7 +216,7 @@ def _integer_sample(
 
 def _sample_dense(rng: np.random.Generator) -> Sample:
     x, weights = dense_sample(rng)
-    return _sample(rng, x, *weights.shape, {})
+    return _sample(rng, x, weights.shape[0], weights.shape[1], {})
 
 
 def _sample_conv(rng: np.random.Generator) -> Sample:

@@ -6,7 +6,7 @@
 #include "quant/packed_columns.h"
 #include "quant/packed_finish_dsp.h"
 
-NNACL_DECLARE(nnacl_depthwise_compressed_s8_dsp);
+NNACL_DECLARE(nnacl_conv2d_compressed_s8_depthwise_dsp);
 
 /* A tap of four channels: where it is in the input, and its weights, the first and the third one in a word, the second
  * and the fourth. */
@@ -70,8 +70,8 @@ static inline nnacl_range taps_inside(int32_t origin, int32_t dilation, int32_t 
     return taps;
 }
 
-void nnacl_depthwise_compressed_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[],
-                                       void *const out[]) {
+void nnacl_conv2d_compressed_s8_depthwise_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                              void *const out[]) {
     const nnacl_conv2d_compressed_params *p = params;
     const nnacl_packed_layer layer = nnacl_packed_conv(p);
     const uint32_t *weights = in[1], minus = (uint32_t)-p->x_zero & 0xffff, shift = minus << 16 | minus;
