@@ -21,7 +21,7 @@ from ..lower import Ordering
 from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
-from . import closure, cmsis_nn, emit, projects, ramlimit
+from . import closure, cmsis_nn, compact_exp, emit, projects, ramlimit
 from .fused_layers import arrange, is_printed, lower_for
 from .names import identifier
 from .samples import sample_view
@@ -140,6 +140,8 @@ def generate(
             raise ShapeError("CMSIS-NN is called for fixed sizes, and the model has ranges", where=title, hint=hint)
         graph = cmsis_nn.prepared(graph, core, fixed)
         foreign = cmsis_nn.substitute(core)
+    if row.is_bare_metal:
+        foreign = compact_exp.substitute(graph, foreign)
     try:
         graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=regions)
     except UnsupportedError as error:

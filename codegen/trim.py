@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..lower import Call, Program
 from ..nnacl_kernels import catalogue, needs
-from . import literals
+from . import compact_exp, literals
 from .ranged import varying_fields
 from .view import LayerView, ModelView, ParamsView, flat_layers
 
@@ -85,6 +85,7 @@ def _needs(text: str, program: Program) -> str:
         "EXACT": int(exact),
         "W_ZERO": int(zeros),
         "BITS": sum({1 << int(call.fields["bits"]) for call, _ in used if "bits" in call.fields}),
+        "PACKED_EXP": int(compact_exp.is_packed(program)),
         "ROUNDINGS": needs.needed_roundings(roundings),
     }
     for name, value in answers.items():

@@ -11,6 +11,8 @@ enum {
     NNACL_NEEDS_EXACT = 1,
     /* to multiply by weights of s8 whose zero point is not 0 */
     NNACL_NEEDS_W_ZERO = 1,
+    /* to read the table of a quantized softmax as products (softmax/softmax_s8.h) */
+    NNACL_NEEDS_PACKED_EXP = 0,
     /* bit i: to round by the rounding contract i of nnacl_base.h */
     NNACL_NEEDS_ROUNDINGS = 0x3f,
     /* bit i: to read weights of i bits */

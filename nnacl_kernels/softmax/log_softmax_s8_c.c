@@ -10,7 +10,7 @@ NNACL_DECLARE(nnacl_log_softmax_s8_c);
 void nnacl_log_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_softmax_params *p = params;
     const ptrdiff_t step = p->inner;
-    const float *table = (const float *)in[1] + 255;
+    const float *table = in[1];
     const float scale = p->x_scale / p->y_scale;
     const nnacl_range share = nnacl_share(ctx, p->outer * p->inner);
     for (int32_t i = share.begin; i < share.end; i++) {

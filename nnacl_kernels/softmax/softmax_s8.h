@@ -3,6 +3,8 @@
 #ifndef NNACL_SOFTMAX_S8_H
 #define NNACL_SOFTMAX_S8_H
 
+#include <string.h>
+
 #include "nnacl_base.h"
 
 typedef struct nnacl_softmax_s8_sums {
@@ -10,7 +12,22 @@ typedef struct nnacl_softmax_s8_sums {
     float sum; /* of exp(x - max), in the order of the elements */
 } nnacl_softmax_s8_sums;
 
-/* Of `depth` elements of x, `step` apart; table[d], d = -255 .. 0, is exp of d steps of x. */
+/* exp of `below` steps of x, 0 .. 255, less than nothing. The table holds that of 255 steps first; where
+ * NNACL_NEEDS_PACKED_EXP says so, it is 16 floats for 16 steps each, 16 for one step each, and for each entry a byte
+ * with the units in the last place that their product misses. */
+static inline float nnacl_softmax_s8_exp(const float *table, int32_t below) {
+    if (!NNACL_NEEDS_PACKED_EXP) {
+        return table[255 - below];
+    }
+    float value = table[below >> 4] * table[16 + (below & 15)];
+    int32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits += ((const int8_t *)(table + 32))[below];
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Of `depth` elements of x, `step` apart. */
 static inline nnacl_softmax_s8_sums nnacl_softmax_s8_sum(const int8_t *x, ptrdiff_t step, int32_t depth,
                                                          const float *table) {
     nnacl_softmax_s8_sums sums = {-128, 0.0f};
@@ -18,7 +35,7 @@ static inline nnacl_softmax_s8_sums nnacl_softmax_s8_sum(const int8_t *x, ptrdif
         sums.max = x[j * step] > sums.max ? x[j * step] : sums.max;
     }
     for (int32_t j = 0; j < depth; j++) {
-        sums.sum += table[x[j * step] - sums.max];
+        sums.sum += nnacl_softmax_s8_exp(table, sums.max - x[j * step]);
     }
     return sums;
 }

@@ -8,7 +8,7 @@ NNACL_DECLARE(nnacl_softmax_s8_c);
 void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_softmax_params *p = params;
     const ptrdiff_t step = p->inner;
-    const float *table = (const float *)in[1] + 255;
+    const float *table = in[1];
     const nnacl_range share = nnacl_share(ctx, p->outer * p->inner);
     for (int32_t i = share.begin; i < share.end; i++) {
         const ptrdiff_t start = (ptrdiff_t)(i / p->inner) * p->depth * step + i % p->inner;
@@ -18,7 +18,7 @@ void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *co
         if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
             const float factor = 1.0f / sums.sum;
             for (int32_t j = 0; j < p->depth; j++) {
-                const float scaled = table[x[j * step] - sums.max] * factor / p->y_scale;
+                const float scaled = nnacl_softmax_s8_exp(table, sums.max - x[j * step]) * factor / p->y_scale;
                 y[j * step] = (int8_t)(nnacl_round_even(scaled, -128 - p->y_zero, 127 - p->y_zero) + p->y_zero);
             }
             continue;
@@ -27,7 +27,7 @@ void nnacl_softmax_s8_c(const nnacl_ctx *ctx, const void *params, const void *co
         const bool is_wide = p->to == NNACL_S16;
         const int32_t least = is_wide ? INT16_MIN : INT8_MIN, most = is_wide ? INT16_MAX : INT8_MAX;
         for (int32_t j = 0; j < p->depth; j++) {
-            const float scaled = table[x[j * step] - sums.max] * factor;
+            const float scaled = nnacl_softmax_s8_exp(table, sums.max - x[j * step]) * factor;
             const int32_t value = nnacl_round_away(scaled, least - p->y_zero, most - p->y_zero) + p->y_zero;
             if (is_wide) {
                 ((int16_t *)out[0])[start + j * step] = (int16_t)value;
