@@ -50,26 +50,43 @@ def network() -> nn.Sequential:
 
 
 @dataclass(frozen=True)
-class Method:
-    """One row of the table."""
+class Stage:
+    """A compressor and how long the model is trained with it."""
 
-    name: str
     make: Callable[[mnist_data.Digits], Compressor]
-    bar: float
-    """Most points of accuracy that it may lose against the float model."""
-    shrink: float = 0.0
-    """The share by which flash and instructions have to fall."""
+    epochs: int = EPOCHS["compressed"]
     learning_rate: float = 2e-3
 
 
+@dataclass(frozen=True)
+class Method:
+    """One row of the table: what is done to the float model, one after the other."""
+
+    name: str
+    bar: float
+    """Most points of accuracy that it may lose against the float model."""
+    stages: tuple[Stage, ...]
+    shrink: float = 0.0
+    """The share by which flash and instructions have to fall."""
+
+
+def search(bits: int) -> Stage:
+    return Stage(lambda data: trainer.LowBitSearch(bits, edges="search"))
+
+
+INTEGERS = Stage(lambda data: trainer.QAT(sample=data.train[0][:2]), epochs=3, learning_rate=2e-4)
 METHODS = (
-    Method("SLB, 4 bits", lambda data: trainer.LowBitSearch(4, edges="search"), 0.5),
-    Method("SLB, 2 bits", lambda data: trainer.LowBitSearch(2, edges="search"), 1.5),
-    Method("SLB, 1 bit", lambda data: trainer.LowBitSearch(1, edges="search"), 3.0),
-    Method("SCOP, 45 % of channels", lambda data: trainer.Scop(0.45, data=data.train), 1.0, 0.4),
-    Method("SCOP, 45 %, global", lambda data: trainer.Scop(0.45, data=data.train, scope="global"), 1.0),
-    Method("weights, 80 % zero", lambda data: trainer.MagnitudePruning(0.8), 1.0),
-    Method("weights, 2 of 4", lambda data: trainer.MagnitudePruning(pattern=(2, 4)), 1.0),
+    Method("SLB, 4 bits", 0.5, (search(4),)),
+    Method("SLB, 2 bits", 1.5, (search(2),)),
+    Method("SLB, 1 bit", 3.0, (search(1),)),
+    Method("int8", 0.2, (INTEGERS,)),
+    Method("SLB, 4 bits, then int8", 0.5, (search(4), INTEGERS)),
+    Method("SLB, 2 bits, then int8", 1.5, (search(2), INTEGERS)),
+    Method("SLB, 1 bit, then int8", 3.0, (search(1), INTEGERS)),
+    Method("SCOP, 45 % of channels", 1.0, (Stage(lambda data: trainer.Scop(0.45, data=data.train)),), shrink=0.4),
+    Method("SCOP, 45 %, global", 1.0, (Stage(lambda data: trainer.Scop(0.45, data=data.train, scope="global")),)),
+    Method("weights, 80 % zero", 1.0, (Stage(lambda data: trainer.MagnitudePruning(0.8)),)),
+    Method("weights, 2 of 4", 1.0, (Stage(lambda data: trainer.MagnitudePruning(pattern=(2, 4))),)),
 )
 FLOAT_BAR = 98.5
 
@@ -239,11 +256,14 @@ def float_model(data: mnist_data.Digits, folder: Path, seed: int) -> nn.Module:
 
 def compressed(method: Method, model: nn.Module, data: mnist_data.Digits, seed: int) -> nn.Module:
     """The float model, made smaller."""
-    torch.manual_seed(seed)
-    compressor = method.make(data)
-    smaller = compressor.apply(copy.deepcopy(model))
-    train(smaller, data, EPOCHS["compressed"], method.learning_rate, compressor, seed)
-    return compressor.convert(smaller)
+    model = copy.deepcopy(model)
+    for stage in method.stages:
+        torch.manual_seed(seed)
+        compressor = stage.make(data)
+        model = compressor.apply(model)
+        train(model, data, stage.epochs, stage.learning_rate, compressor, seed)
+        model = compressor.convert(model)
+    return model
 
 
 def main() -> int:
