@@ -157,11 +157,12 @@ def fitting_scale(weight: Tensor, codes: Sequence[int], per_channel: bool) -> Te
 class LowBitSearch(Compressor):
     """SLB: searches weights of 1, 2 or 4 bits while the model is trained.
 
-    :param bits: for all layers, or by name pattern (the first that fits).
-    :param layers: names or patterns; None: every ``Conv1d``, ``Conv2d`` and ``Linear``.
+    :param bits: for all layers, or by name pattern (the first that fits; without the pattern "*" others stay float).
+    :param layers: names or patterns; None: every ``Conv1d``, ``Conv2d`` and ``Linear``, or those that ``bits`` names.
     :param exclude: names or patterns of layers that stay float.
     :param edges: "float" leaves the first and the last layer (in the order of definition) float, as is usual for
-        networks of few bits and done in the paper; "search" searches them too, which makes small networks smallest.
+        networks of few bits and done in the paper, unless they are named; "search" searches them too, which makes small
+        networks smallest.
     :param per_channel: a scale for each output channel; else one for each layer.
     :param temperature: how it falls during the search.
     :param settle: share of the training after the search, with weights discrete and fixed.
@@ -186,7 +187,7 @@ class LowBitSearch(Compressor):
         if edges not in ("float", "search"):
             raise InputError(f"edges {edges!r}", hint='"float" or "search"')
         self.bits = by_pattern
-        self.layers = list(by_pattern) if isinstance(bits, Mapping) and layers is None else layers
+        self.layers = list(by_pattern) if layers is None and "*" not in by_pattern else layers
         self.exclude, self.edges, self.per_channel, self.fold = tuple(exclude), edges, per_channel, fold
         self.temperature = temperature or Temperature()
         self.settle = require_share(settle, "settle")

@@ -229,6 +229,8 @@ def test_resumes_from_a_state_dict_to_the_same_bits() -> None:
 
 
 def test_bits_by_pattern_and_one_scale_for_a_layer() -> None:
+    others = LowBitSearch({"6": 4, "*": 1}).apply(small_net())
+    assert {name: found.bits for name, found, _ in searched_layers(others)} == {"3": 1}  # first and last stay float
     search = LowBitSearch({"0": 4, "6": 1}, per_channel=False)
     model = search.apply(small_net())
     assert {name: found.bits for name, found, _ in searched_layers(model)} == {"0": 4, "6": 1}
