@@ -381,7 +381,7 @@ def _layer(index: int, call: Call, scope: _Scope) -> LayerView:
         workspace_room=macro_of(scope.program, call.workspace_region),
         macs=call.macs,
         constant_bytes=constant_bytes,
-        weight_bits=weight_bits(call.node),
+        weight_bits=None if call.arrives else weight_bits(call.node),
         output_types=tuple(scope.sizes.type_text(scope.tensor(output)) for output in call.outputs),
         elided=call.elided,
         floats=_gives_floats(call, scope),
