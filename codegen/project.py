@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,11 +17,11 @@ from ..dtypes import DType
 from ..errors import InputError, ShapeError, TargetError, UnsupportedError
 from ..evaluate import evaluate
 from ..ir import Graph, Value
-from ..lower import Ordering
+from ..lower import Ordering, lower
 from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
-from . import closure, cmsis_nn, compact_exp, emit, projects, ramlimit
+from . import closure, cmsis_nn, compact_exp, emit, projects, ramlimit, variants
 from .fused_layers import arrange, is_printed, lower_for
 from .names import identifier
 from .samples import sample_view
@@ -33,6 +33,8 @@ REPORT = "report.json"
 _OPTIMIZE = {
     ("speed", "hosted"): "-O3",
     ("speed", "bare-metal"): "-O2",  # -O3 was measured to gain 1 % there and to cost kilobytes
+    ("balanced", "hosted"): "-O2",
+    ("balanced", "bare-metal"): "-O2",  # and files that take little of the time smaller: variants.py
     ("size", "hosted"): "-Os",
     ("size", "bare-metal"): "-Os",
 }
@@ -96,7 +98,7 @@ def generate(
     name: str | None = None,
     samples: Sequence[Mapping[str, np.ndarray]] | None = None,
     sizes: Mapping[str, Size] | None = None,
-    optimize: Literal["speed", "size"] = "speed",
+    optimize: Literal["speed", "balanced", "size"] = "speed",
     weights: Literal["auto", "source", "binary"] = "auto",
     project: str = "standalone",
     kernels: Literal["own", "cmsis-nn"] = "own",
@@ -104,6 +106,7 @@ def generate(
     input_by_rows: bool = False,
     regions: Sequence[MemoryRegion] = (),
     stack: StackDepth | None = None,
+    without: Collection[str] = (),
     force: bool = False,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
@@ -112,7 +115,8 @@ def generate(
     prefix of files and C names (default: the name of the file or graph). ``samples`` are inputs for the self-test, each
     by name; without them some are drawn. ``sizes`` gives the sizes of symbolic dimensions, or a range for each: the
     project then has a function that chooses them, and an arena for the largest. ``force`` replaces a folder whatever it
-    holds. ``optimize`` chooses the compiler's level that the build files name.
+    holds. ``optimize`` chooses the compiler's level that the build files name and, for microcontrollers, the kernels
+    among those that could compute a layer (``variants.py``); ``without`` are symbols of kernels that are not taken.
     ``weights`` puts the constants into C source, or into a binary file that the assembler includes; ``auto`` takes
     source up to 16 MiB, beyond which compilers become slow. ``project`` names the build system or ecosystem that the
     folder is laid out for, one of ``projects.EMITTERS``. ``kernels`` "cmsis-nn" calls Arm's library, which the user
@@ -142,13 +146,18 @@ def generate(
         foreign = cmsis_nn.substitute(core)
     if row.is_bare_metal:
         foreign = compact_exp.substitute(graph, foreign)
+    options = {"substitute": foreign, "printed": is_printed}
     try:
-        graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=regions)
+        graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=regions, without=without)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     stripes, arrivals = None, None
+    if foreign is None and ram_limit is None and not input_by_rows:
+        machine = {"sizes": sizes, "alignment": row.alignment, "overlap": True, "regions": regions, **options}
+        program = variants.choose(
+            program, row, optimize, lambda others: lower(graph, row.isa, **machine, without={*without, *others})
+        )
     where = f"{title} on {target}"
-    options = {"substitute": foreign, "printed": is_printed}
     if input_by_rows:
         program, stripes, arrivals = ramlimit.fit_by_rows(graph, row, program, ram_limit, where, **options)
     elif ram_limit is not None:
@@ -173,6 +182,8 @@ def generate(
     texts = {**closure.kernel_files(sources, view.headers), **arranged.texts}
     if row.is_bare_metal:
         view, texts = trim(view, program, texts)
+    if optimize == "balanced":
+        texts = variants.shorten(program, row, texts)
     fixed, _ = split(chosen_sizes)
     chosen = list(samples or _draw_samples(graph, fixed, view))
     stored = []

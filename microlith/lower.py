@@ -7,7 +7,7 @@ halves and the same planner.) Nothing here computes a size itself.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,6 +182,7 @@ def lower(
     arriving: Sequence[Value] = (),
     regions: Sequence[MemoryRegion] = (),
     printed: Printed | None = None,
+    without: Collection[str] = (),
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
@@ -196,6 +197,7 @@ def lower(
     with ranges or subgraphs cannot be divided. ``printed`` says of a node, its kernel and its parameter structs whether
     generated code has a function of its own in place of the kernel: one that goes over its tensors as that does, and
     needs no workspace.
+    with ranges or subgraphs cannot be divided. ``without`` are symbols of kernels that are not taken.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -220,6 +222,7 @@ def lower(
             tuple(arriving),
             tuple(regions),
             printed,
+            frozenset(without),
         ),
         swept,
     )
@@ -238,6 +241,7 @@ class _Machine:
     arriving: tuple[Value, ...] = ()
     regions: tuple[MemoryRegion, ...] = ()
     printed: Printed | None = None
+    without: frozenset[str] = frozenset()
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
@@ -508,6 +512,8 @@ def _choose_kernel(
     """The best kernel that accepts all of some parameter structs of a node."""
     dtype = binding.types[item.node.input(0)].dtype.value
     for kernel in catalogue.candidates(item.node.op, dtype, machine.isa, runnable=machine.runnable):
+        if kernel.symbol in machine.without:
+            continue
         if all(catalogue.accepts(kernel, params) for params in structs) and _serves(kernel, item, binding):
             return kernel
     return None

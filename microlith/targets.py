@@ -60,6 +60,8 @@ class Target:
     aliases: tuple[str, ...] = ()
     """Other names that users may give."""
     link_flags: tuple[str, ...] = ()
+    zig_cpu: str = ""
+    """The core as ``zig cc -mcpu`` names it, of a Cortex-M."""
     """For the linker alone: which C library."""
 
     @property
@@ -158,8 +160,10 @@ def _cortex_m(
     board: Board,
     alignment: int = 8,
     core: str = "",
+    zig: str = "",
 ) -> Target:
-    """``core``: the flag that names the core to the compiler; ``-mcpu=NAME`` unless given."""
+    """``core``: the flag that names the core to the compiler; ``-mcpu=NAME`` unless given. ``zig``: what it has beside
+    that which zig takes for granted."""
     return Target(
         name=name,
         title=title,
@@ -171,6 +175,7 @@ def _cortex_m(
         packages=_BARE_METAL_PACKAGES,
         board=board,
         link_flags=("--specs=nosys.specs",),
+        zig_cpu=name.replace("-", "_") + zig,
     )
 
 
@@ -223,12 +228,29 @@ _TARGETS = (
     _cortex_m("cortex-m0plus", "Cortex-M0+", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
     _cortex_m("cortex-m3", "Cortex-M3", ("c",), ("-mfloat-abi=soft",), _mps2("mps2-an385")),
     _cortex_m(
-        "cortex-m4", "Cortex-M4F", ("dsp", "vfp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), _mps2("mps2-an386")
+        "cortex-m4",
+        "Cortex-M4F",
+        ("dsp", "vfp", "c"),
+        ("-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
+        _mps2("mps2-an386"),
+        zig="+vfp4d16sp",
     ),
     _cortex_m(
-        "cortex-m7", "Cortex-M7", ("dsp", "vfp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-d16"), _mps2("mps2-an500")
+        "cortex-m7",
+        "Cortex-M7",
+        ("dsp", "vfp", "c"),
+        ("-mfloat-abi=hard", "-mfpu=fpv5-d16"),
+        _mps2("mps2-an500"),
+        zig="+fp_armv8d16",
     ),
-    _cortex_m("cortex-m33", "Cortex-M33", ("dsp", "vfp", "c"), ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"), _AN505),
+    _cortex_m(
+        "cortex-m33",
+        "Cortex-M33",
+        ("dsp", "vfp", "c"),
+        ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16"),
+        _AN505,
+        zig="+fp_armv8d16sp",
+    ),
     # MVE flushes denormal floats to zero, which plain C must not do: its loops stay scalar.
     _cortex_m(
         "cortex-m55",
@@ -237,6 +259,7 @@ _TARGETS = (
         ("-mfloat-abi=hard", "-mfpu=auto", "-fno-tree-vectorize"),
         _AN547,
         16,
+        zig="+mve_fp+fp_armv8d16",
     ),
     # gcc 12 does not know this core by name, and QEMU has no board with it; the M55 of the board runs its instructions.
     _cortex_m(
@@ -247,6 +270,7 @@ _TARGETS = (
         _AN547,
         16,
         core="-march=armv8.1-m.main+mve.fp+fp.dp",
+        zig="+mve_fp+fp_armv8d16",
     ),
     Target(
         name="riscv32",

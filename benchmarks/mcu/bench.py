@@ -116,7 +116,9 @@ def clang_settings(target: targets.Target) -> dict[str, str]:
 
 def compiler_settings(target: targets.Target, compiler: str) -> dict[str, str]:
     """The variables of a generated Makefile for ``gcc``, ``clang`` or ``zig`` (the clang of the package ziglang)."""
-    return {} if compiler == "gcc" else clang_settings(target)
+    if compiler == "zig":
+        return {"ZIG": f"{sys.executable} -m ziglang"}
+    return clang_settings(target) if compiler == "clang" else {}
 
 
 def measure(path: Path, target: str, folder: Path, plugin: Path, options: argparse.Namespace) -> Row:
@@ -138,8 +140,7 @@ def measure(path: Path, target: str, folder: Path, plugin: Path, options: argpar
     settings = {"WARNINGS": "-Wall -Wextra -Wpedantic -Werror"}
     if options.opt:
         settings["OPT"] = options.opt
-    if options.clang:
-        settings |= clang_settings(project.target)
+    settings |= compiler_settings(project.target, options.compiler)
     if options.kernels == "cmsis-nn":
         settings["CMSIS_NN_DIR"] = os.environ["CMSIS_NN_DIR"]
     execute.build(project, variables=settings)
@@ -276,7 +277,9 @@ def parse() -> argparse.Namespace:
         "--model", action="append", default=[], help="only this one (file name or KWS, VWW, ...); repeatable"
     )
     parser.add_argument("--target", action="append", choices=BOARDS, help="repeatable; default cortex-m4")
-    parser.add_argument("--optimize", choices=("speed", "size"), default="speed", help="of the generated project")
+    parser.add_argument(
+        "--optimize", choices=("speed", "balanced", "size"), default="speed", help="of the generated project"
+    )
     parser.add_argument(
         "--kernels",
         choices=("own", "cmsis-nn"),
@@ -284,7 +287,12 @@ def parse() -> argparse.Namespace:
         help="cmsis-nn: calls of Arm's library, a copy of which the environment variable CMSIS_NN_DIR names",
     )
     parser.add_argument("--opt", help="the compiler's level, such as -O3; default: the project's own")
-    parser.add_argument("--clang", action="store_true", help="compile with clang (cores without MVE)")
+    parser.add_argument(
+        "--compiler",
+        choices=("gcc", "clang", "zig"),
+        default="gcc",
+        help="clang: Debian's, for cores without MVE; zig: the clang of the Python package ziglang",
+    )
     parser.add_argument("--ram-limit", type=int, help="most bytes of arena and stack of the generated project")
     parser.add_argument("--input-by-rows", action="store_true", help="the input is handed over by rows")
     parser.add_argument("--layers", action="store_true", help="instructions of each layer")

@@ -34,7 +34,6 @@ import model_table  # noqa: E402
 TARGETS = ("cortex-m4", "cortex-m55")
 MOST_BYTES = 1 << 20
 TIMEOUT = 1800
-COMPILERS = {"clang": "clang", "zig": "zig"}
 
 
 def prepared(path: Path) -> tuple[Any, Mapping[str, Any], Any] | str:
@@ -74,13 +73,29 @@ def agrees_with(path: Path, graph: Any, meta: Mapping[str, Any], case: Any, resu
     return "portable" if model_table.judge({}, [results], wanted)["passed"] else ""
 
 
-def examine(path: Path, target: str, compiler: str, optimize: str) -> dict[str, Any]:
+def layers_of(graph: Any, report: Any, count: counting.Count) -> list[list[Any]]:
+    """For each kernel call: symbol, multiply-accumulates, elements of its outputs, instructions. Empty when the calls
+    are not one for each layer of the report."""
+    rows = [row for row in report.layer_table if row["kernel"]]
+    if [row["kernel"].partition("nnacl_")[2] for row in rows] != [
+        layer.symbol.partition("nnacl_")[2] for layer in count.layers
+    ]:
+        return []
+    outputs = {node.name: sum(value.type.count for value in node.outputs) for node in graph.nodes}
+    return [
+        [layer.symbol, row["macs"], outputs.get(row["name"], 0), layer.instructions]
+        for row, layer in zip(rows, count.layers, strict=True)
+    ]
+
+
+def examine(path: Path, target: str, options: argparse.Namespace) -> dict[str, Any]:
     """One row: instructions by kernel, flash, RAM, and whether the outputs are right."""
     from bench import compiler_settings, static_ram
 
     from microlith import generate
     from microlith.codegen import execute
     from microlith.errors import MicrolithError
+    from microlith.nnacl_kernels import catalogue
 
     found = prepared(path)
     if isinstance(found, str):
@@ -90,9 +105,20 @@ def examine(path: Path, target: str, compiler: str, optimize: str) -> dict[str, 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         try:
-            report = generate(graph, target, folder / "project", name="model", samples=[feed], optimize=optimize)
+            report = generate(
+                graph,
+                target,
+                folder / "project",
+                name="model",
+                samples=[feed],
+                optimize=options.optimize,
+                without=[kernel.symbol for kernel in catalogue.kernels() if kernel.isa in options.without],
+            )
             project = execute.Project.open(folder / "project")
-            settings = {"WARNINGS": "-Wall -Wextra -Wpedantic -Werror", **compiler_settings(project.target, compiler)}
+            settings = {
+                "WARNINGS": "-Wall -Wextra -Wpedantic -Werror",
+                **compiler_settings(project.target, options.compiler),
+            }
             execute.build(project, variables=settings)
         except MicrolithError as error:
             line = str(error).splitlines()[0].split(": ")[-1]
@@ -115,12 +141,14 @@ def examine(path: Path, target: str, compiler: str, optimize: str) -> dict[str, 
             "ram": static_ram(project) + count.stack,
             "agrees": agrees_with(path, graph, meta, case, results),
             "kernels": dict(kernels.most_common()),
+            "layers": layers_of(graph, report, count),
         }
 
 
 def in_process(path: Path, target: str, options: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, __file__, "--one", path, "--target", target]
     command += ["--compiler", options.compiler, "--optimize", options.optimize]
+    command += [word for isa in options.without for word in ("--without", isa)]
     try:
         done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
@@ -164,6 +192,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--target", action="append", help=f"repeatable; default {', '.join(TARGETS)}")
     parser.add_argument("--compiler", choices=("gcc", "clang", "zig"), default="gcc")
     parser.add_argument("--optimize", choices=("speed", "balanced", "size"), default="speed")
+    parser.add_argument("--without", action="append", default=[], help="an instruction set not to use; repeatable")
     parser.add_argument("--kernels", action="store_true", help="print which kernels took the instructions")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--page", type=Path, help="put the table into this page, between its marks")
@@ -175,7 +204,7 @@ def main() -> int:
     options = parse()
     chosen: Sequence[str] = options.target or TARGETS
     if options.one:
-        print(json.dumps(examine(options.one, chosen[0], options.compiler, options.optimize)))
+        print(json.dumps(examine(options.one, chosen[0], options)))
         return 0
     paths = [path for path in sorted(options.models.glob("*/*")) if Path(f"{path}.ref.npz").exists()]
     paths = [path for path in paths if re.search(options.only, str(path.relative_to(options.models)))]
@@ -188,7 +217,7 @@ def main() -> int:
             row = found[target][name] = in_process(path, target, options)
             if row.get("skipped") == "large":
                 break
-            shown = {key: value for key, value in row.items() if key != "kernels"}
+            shown = {key: value for key, value in row.items() if key not in ("kernels", "layers")}
             print(f"{name} on {target}: {json.dumps(shown)}", flush=True)
             if options.kernels:
                 print_kernels({name: row})

@@ -39,6 +39,7 @@ class Optimize(str, enum.Enum):
     """What generated code is compiled for."""
 
     speed = "speed"
+    balanced = "balanced"
     size = "size"
 
 

@@ -13,10 +13,11 @@ _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_multiply_mve) == 76 && sizeof
 #define LEAVE                                                                                                          \
     "vpop   {d8-d15}\n"                                                                                                \
     "pop    {r4-r11, pc}\n"
-/* Keeps a vector within r4 .. r5; what is not a number stays that. */
+/* Keeps a vector within r4 .. r5; what is not a number stays that: "greater" is false for it, but "less" is true. */
 #define CLAMP(sums)                                                                                                    \
+    "vdup.32 q4, r4\n"                                                                                                 \
     ".irp   sum, " sums "\n"                                                                                           \
-    "vpt.f32 lt, \\sum, r4\n"                                                                                          \
+    "vpt.f32 gt, q4, \\sum\n"                                                                                          \
     "vdupt.32 \\sum, r4\n"                                                                                             \
     "vpt.f32 gt, \\sum, r5\n"                                                                                          \
     "vdupt.32 \\sum, r5\n"                                                                                             \

@@ -56,20 +56,27 @@ void nnacl_conv2d_f32_mve(const nnacl_ctx *ctx, const void *params, const void *
         const int32_t first_y = tall.origin + tall.begin * p->dilation_h;
         float *y = (float *)out[0] + (is_long ? skipped : (ptrdiff_t)row * p->out_w) * p->out_c;
         for (int32_t column = 0, count; column < width; column += count) {
-            const nnacl_window wide =
-                nnacl_window_at(column, p->stride_w, p->pad_left, 1, p->kernel_w, is_long ? width : p->in_w);
+            const nnacl_window wide = nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w,
+                                                      is_long ? width : p->in_w);
             const int32_t taps = wide.end - wide.begin, left = width - column;
             /* windows that lie wholly in the input */
-            const int32_t room = (is_long ? width : p->in_w) - p->kernel_w - wide.origin;
+            const int32_t room = (is_long ? width : p->in_w) - (p->kernel_w - 1) * p->dilation_w - 1 - wide.origin;
             int32_t whole = taps == p->kernel_w ? room / p->stride_w + 1 : 1;
             whole = whole < left ? whole : left;
             count = whole < NNACL_POSITIONS_MVE - 1 ? 1 : whole < NNACL_POSITIONS_MVE ? whole : NNACL_POSITIONS_MVE;
-            m.length = taps * p->in_c;
-            m.runs = taps > 0 ? tall.end - tall.begin : 0;
-            m.row_step = (p->dilation_h * p->in_w - taps) * p->in_c * 4;
-            m.weights_step = (p->kernel_w - taps) * p->in_c * NNACL_PANEL_VFP * 4;
+            if (p->dilation_w == 1) {
+                m.length = taps * p->in_c;
+                m.runs = taps > 0 ? tall.end - tall.begin : 0;
+                m.row_step = (p->dilation_h * p->in_w - taps) * p->in_c * 4;
+                m.weights_step = (p->kernel_w - taps) * p->in_c * NNACL_PANEL_VFP * 4;
+            } else { /* there is one row: the taps are the runs */
+                m.length = p->in_c;
+                m.runs = tall.end > tall.begin ? taps : 0;
+                m.row_step = (p->dilation_w - 1) * p->in_c * 4;
+                m.weights_step = 0;
+            }
             m.weights = weights + ((ptrdiff_t)tall.begin * p->kernel_w + wide.begin) * p->in_c * NNACL_PANEL_VFP;
-            run(&m, image + ((ptrdiff_t)first_y * p->in_w + wide.origin + wide.begin) * p->in_c, step,
+            run(&m, image + ((ptrdiff_t)first_y * p->in_w + wide.origin + wide.begin * p->dilation_w) * p->in_c, step,
                 y + (ptrdiff_t)column * p->out_c, p->out_c, count);
         }
     }

@@ -44,20 +44,26 @@ void nnacl_conv2d_f32_vfp(const nnacl_ctx *ctx, const void *params, const void *
             nnacl_window_at(row % p->out_h, p->stride_h, p->pad_top, p->dilation_h, p->kernel_h, p->in_h);
         const int32_t first_y = tall.origin + tall.begin * p->dilation_h;
         for (int32_t column = 0, count; column < p->out_w; column += count) {
-            const nnacl_window wide = nnacl_window_at(column, p->stride_w, p->pad_left, 1, p->kernel_w, p->in_w);
+            const nnacl_window wide =
+                nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w);
             const int32_t taps = wide.end - wide.begin;
             /* two windows that lie wholly in the input */
-            count = taps == p->kernel_w && column + 1 < p->out_w && wide.origin + p->stride_w + p->kernel_w <= p->in_w
-                        ? 2
-                        : 1;
+            const int32_t last = wide.origin + (p->kernel_w - 1) * p->dilation_w;
+            count = taps == p->kernel_w && column + 1 < p->out_w && last + p->stride_w < p->in_w ? 2 : 1;
             nnacl_multiply_vfp m = {
-                .a = image + ((ptrdiff_t)first_y * p->in_w + wide.origin + wide.begin) * p->in_c,
+                .a = image + ((ptrdiff_t)first_y * p->in_w + wide.origin + wide.begin * p->dilation_w) * p->in_c,
                 .length = taps * p->in_c,
                 .runs = taps > 0 ? tall.end - tall.begin : 0,
                 .row_step = (p->dilation_h * p->in_w - taps) * p->in_c * 4,
                 .sums = sums,
                 .weights_step = (p->kernel_w - taps) * p->in_c * NNACL_PANEL_VFP * 4,
             };
+            if (p->dilation_w != 1) { /* there is one row: the taps are the runs */
+                m.length = p->in_c;
+                m.runs = tall.end > tall.begin ? taps : 0;
+                m.row_step = (p->dilation_w - 1) * p->in_c * 4;
+                m.weights_step = 0;
+            }
             m.b = m.a + p->stride_w * p->in_c;
             run(p, &m, weights + ((ptrdiff_t)tall.begin * p->kernel_w + wide.begin) * p->in_c * NNACL_PANEL_VFP, bias,
                 count, y + ((ptrdiff_t)row * p->out_w + column) * p->out_c);

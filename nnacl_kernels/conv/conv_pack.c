@@ -92,7 +92,7 @@ void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[],
 
 bool nnacl_conv2d_accepts_vfp(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->groups == 1 && p->dilation_w == 1;
+    return p->groups == 1 && (p->dilation_w == 1 || p->kernel_h == 1);
 }
 
 bool nnacl_depthwise_accepts_f32_mve(const void *params) {

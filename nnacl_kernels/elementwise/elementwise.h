@@ -130,6 +130,8 @@ typedef struct nnacl_fused_params {
 
 /* For the kernels of add for the DSP extension and for MVE. */
 bool nnacl_add_accepts_small(const void *params);
+/* No limits to a result of floats. */
+bool nnacl_binary_accepts_unclamped(const void *params);
 
 #ifdef __cplusplus
 }

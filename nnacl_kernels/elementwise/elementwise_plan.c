@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The plan halves of the elementwise ops. */
+#include <math.h>
+
 #include "common/lead.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
@@ -213,6 +215,11 @@ static nnacl_lead flat_lead(const void *params, const nnacl_kernel *kernel, int3
     (void)params;
     (void)kernel;
     return index == 0 ? nnacl_lead_from(0) : nnacl_lead_none();
+}
+
+bool nnacl_binary_accepts_unclamped(const void *params) {
+    const nnacl_binary_params *p = params;
+    return p->clamp_min == -INFINITY && p->clamp_max == INFINITY;
 }
 
 static bool is_flat(int32_t rank, const int32_t *strides) {

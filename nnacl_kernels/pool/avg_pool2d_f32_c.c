@@ -17,7 +17,8 @@ void nnacl_avg_pool2d_f32_c(const nnacl_ctx *ctx, const void *params, const void
         for (int32_t column = 0; column < p->out_w; column++) {
             const nnacl_window wide = nnacl_pool_columns(p, column);
             float *restrict pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->channels;
-            const int32_t divisor = nnacl_pool_divisor(p, row % p->out_h, column);
+            const int32_t inside = (tall.end - tall.begin) * (wide.end - wide.begin);
+            const int32_t divisor = nnacl_pool_divisor(p, row % p->out_h, column, inside);
             for (int32_t c = 0; c < p->channels; c++) {
                 pixel[c] = 0.0f;
             }

@@ -39,7 +39,7 @@ static inline int32_t nnacl_avg_pool_finish(int32_t sum, int32_t count, int32_t 
                 const nnacl_window wide = nnacl_pool_columns(p, column);                                               \
                 type *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->channels;                                  \
                 const int32_t inside = (tall.end - tall.begin) * (wide.end - wide.begin);                              \
-                const int32_t divisor = nnacl_pool_divisor(p, row % p->out_h, column);                                 \
+                const int32_t divisor = nnacl_pool_divisor(p, row % p->out_h, column, inside);                         \
                 for (int32_t first = 0; first < p->channels; first += NNACL_POOL_CHUNK) {                              \
                     const int32_t left = p->channels - first;                                                          \
                     const int32_t count = left < NNACL_POOL_CHUNK ? left : NNACL_POOL_CHUNK;                           \

@@ -21,15 +21,17 @@ static inline nnacl_window nnacl_pool_columns(const nnacl_pool2d_params *p, int3
                            p->in_w);
 }
 
-/* Positions of the window that are in the input or, when those count, in the explicit padding. */
-static inline int32_t nnacl_pool_divisor(const nnacl_pool2d_params *p, int32_t out_y, int32_t out_x) {
-    nnacl_window rows = nnacl_pool_rows(p, out_y), columns = nnacl_pool_columns(p, out_x);
-    if (p->count_include_pad) {
-        rows = nnacl_window_at(out_y, p->stride_h, 0, p->dilation_h, nnacl_pool_kernel(p->kernel_h, p->in_h),
-                               p->pad_top + p->in_h + p->pad_bottom);
-        columns = nnacl_window_at(out_x, p->stride_w, 0, p->dilation_w, nnacl_pool_kernel(p->kernel_w, p->in_w),
-                                  p->pad_left + p->in_w + p->pad_right);
+/* Positions of the window that are in the input, `inside`, or also those in the explicit padding when these count. */
+static inline int32_t nnacl_pool_divisor(const nnacl_pool2d_params *p, int32_t out_y, int32_t out_x, int32_t inside) {
+    if (!p->count_include_pad) {
+        return inside;
     }
+    const nnacl_window rows =
+        nnacl_window_at(out_y, p->stride_h, 0, p->dilation_h, nnacl_pool_kernel(p->kernel_h, p->in_h),
+                        p->pad_top + p->in_h + p->pad_bottom);
+    const nnacl_window columns =
+        nnacl_window_at(out_x, p->stride_w, 0, p->dilation_w, nnacl_pool_kernel(p->kernel_w, p->in_w),
+                        p->pad_left + p->in_w + p->pad_right);
     return (rows.end - rows.begin) * (columns.end - columns.begin);
 }
 

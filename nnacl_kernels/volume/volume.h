@@ -61,6 +61,7 @@ typedef struct nnacl_max_unpool_params {
 
 /* For kernels that compute many output channels at a time: there are many in a group. */
 bool nnacl_conv_nd_accepts_panels(const void *params);
+bool nnacl_conv_transpose_accepts_rows(const void *params);
 
 #ifdef __cplusplus
 }
