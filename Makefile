@@ -9,6 +9,7 @@ MODELS ?=
 # https://download.pytorch.org/whl/cpu has it for processors, a tenth of the size.
 TORCH_INDEX ?=
 KERNELS ?= own
+COMPILER ?= gcc
 TARGETS ?= cortex-m4 cortex-m7 cortex-m33 cortex-m55 cortex-m0plus
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -28,7 +29,7 @@ help:
 	@echo "make test       the tests, without the slow ones (installs torch; TORCH_INDEX names an index to take it from)"
 	@echo "make test-full  all tests (installs torch and ray)"
 	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folders, TARGETS=names,"
-	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names)"
+	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names; COMPILER=zig)"
 	@echo "make bench-cpu  times beside other engines from PyPI, which it installs (MODELS=names of networks)"
 	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
 	@echo "make train      train the model of the demo again (installs torch)"
@@ -47,8 +48,8 @@ test-full: $(VENV)/.system-test $(VENV)/.installed-test $(VENV)/.installed-ray
 	$(VENV)/bin/pytest -n $(JOBS) $(PYTEST_ARGS)
 
 bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
-	$(VENV)/bin/python benchmarks/mcu/bench.py $(addprefix --models-dir ,$(MODELS)) --kernels $(KERNELS) \
-	    $(if $(and $(MODELS),$(filter own,$(KERNELS))),--page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
+	$(VENV)/bin/python benchmarks/mcu/bench.py $(addprefix --models-dir ,$(MODELS)) --kernels $(KERNELS) --compiler $(COMPILER) \
+	    $(if $(and $(MODELS),$(filter own,$(KERNELS)),$(filter gcc,$(COMPILER))),--page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-bench
 	$(VENV)/bin/python benchmarks/cpu/net_files.py build/bench-nets $(MODELS)

@@ -146,14 +146,20 @@ def generate(
         foreign = cmsis_nn.substitute(core)
     if row.is_bare_metal:
         foreign = compact_exp.substitute(graph, foreign)
-    options = {"substitute": foreign, "printed": is_printed}
+    options: dict[str, Any] = {"substitute": foreign, "printed": is_printed}
     try:
         graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=regions, without=without)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     stripes, arrivals = None, None
-    if foreign is None and ram_limit is None and not input_by_rows:
-        machine = {"sizes": sizes, "alignment": row.alignment, "overlap": True, "regions": regions, **options}
+    if kernels != cmsis_nn.NAME and ram_limit is None and not input_by_rows:
+        machine: dict[str, Any] = {
+            "sizes": sizes,
+            "alignment": row.alignment,
+            "overlap": True,
+            "regions": regions,
+            **options,
+        }
         program = variants.choose(
             program, row, optimize, lambda others: lower(graph, row.isa, **machine, without={*without, *others})
         )

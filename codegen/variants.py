@@ -9,7 +9,7 @@ that was fitted to measured counts (``kernel_costs.py``).
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +22,9 @@ from .kernel_costs import CODE_BYTES, INSTRUCTIONS
 
 COLD = 0.05
 """The share of the instructions up to which a file is compiled for its size under ``balanced``."""
+
+SLOWEST = 2.0
+"""How much longer a run may take under ``size``."""
 
 _UNKNOWN: Mapping[str, tuple[float, float, float]] = {
     "c": (8.0, 20.0, 200.0),
@@ -66,7 +69,7 @@ def core_of(target: Target) -> str | None:
 
 def estimate(program: Program, core: str) -> Estimate:
     """The costs of a program on a core of ``kernel_costs.py``."""
-    instructions: Counter[str] = Counter()
+    instructions: dict[str, float] = defaultdict(float)
     kernels: dict[str, Kernel] = {}
     for owner, call in _calls(program):
         if call.kernel is None or call.elided:
@@ -100,20 +103,21 @@ def choose(program: Program, target: Target, optimize: str, lowered: Callable[[f
     """The program with the kernels for ``optimize``. ``lowered`` makes it again without some kernels.
 
     ``balanced`` gives up a kernel when flash shrinks by a greater factor than time grows by, ``size`` whenever flash
-    shrinks.
+    shrinks and the whole does not take more than SLOWEST times as long as with the fastest kernels.
     """
     core = core_of(target)
     if core is None or optimize == "speed":
         return program
     without: frozenset[str] = frozenset()
     best = estimate(program, core)
+    longest = SLOWEST * best.time
     for symbol in sorted(best.instructions, key=lambda symbol: best.instructions[symbol]):
         if symbol not in best.instructions or symbol.endswith("_c"):
             continue
         other = lowered(without | {symbol})
         costs = estimate(other, core)
         shrunk, grown = costs.flash / max(1, best.flash), costs.time / best.time
-        if (shrunk * grown if optimize == "balanced" else shrunk) < 1:
+        if (shrunk * grown < 1) if optimize == "balanced" else (shrunk < 1 and costs.time <= longest):
             without, program, best = without | {symbol}, other, costs
     return program
 
@@ -125,7 +129,7 @@ def shorten(program: Program, target: Target, texts: Mapping[str, str]) -> dict[
         return dict(texts)
     costs = estimate(program, core)
     kernels = {call.kernel.symbol: call.kernel for call in program.all_calls if call.kernel is not None}
-    shares: Counter[str] = Counter()
+    shares: dict[str, float] = defaultdict(float)
     for symbol, instructions in costs.instructions.items():
         if not _is_stored(kernels[symbol]):
             continue

@@ -196,8 +196,7 @@ def lower(
     each there is a call of its own. It needs ``reorder`` false. ``regions`` divides the arena among memories; a graph
     with ranges or subgraphs cannot be divided. ``printed`` says of a node, its kernel and its parameter structs whether
     generated code has a function of its own in place of the kernel: one that goes over its tensors as that does, and
-    needs no workspace.
-    with ranges or subgraphs cannot be divided. ``without`` are symbols of kernels that are not taken.
+    needs no workspace. ``without`` are symbols of kernels that are not taken.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -512,9 +511,8 @@ def _choose_kernel(
     """The best kernel that accepts all of some parameter structs of a node."""
     dtype = binding.types[item.node.input(0)].dtype.value
     for kernel in catalogue.candidates(item.node.op, dtype, machine.isa, runnable=machine.runnable):
-        if kernel.symbol in machine.without:
-            continue
-        if all(catalogue.accepts(kernel, params) for params in structs) and _serves(kernel, item, binding):
+        wanted = kernel.symbol not in machine.without and _serves(kernel, item, binding)
+        if wanted and all(catalogue.accepts(kernel, params) for params in structs):
             return kernel
     return None
 

