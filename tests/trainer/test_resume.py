@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 import torch
+from lightning.pytorch import Callback, Trainer
 from small_training import digits, noisy, train, weights
+from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from microlith import trainer
@@ -74,6 +76,36 @@ def test_killed_run_ends_with_the_same_bits(kind: str, step: int, tmp_path: Path
     assert [row["epoch"] for row in resumed.history] == list(range(EPOCHS))
     assert weights(resumed.model) == weights(whole.model)
     assert resumed.metrics["val_loss"] == whole.metrics["val_loss"]
+
+
+class Fail(Callback):
+    """Ends a run in the middle, in this process."""
+
+    def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
+        if trainer.global_step == STEPS + 8:
+            raise RuntimeError("enough")
+
+
+def test_quantization_aware_training_goes_on(tmp_path: Path) -> None:
+    """Ranges of activations, whether they are frozen, and the scales of weights are part of a checkpoint."""
+
+    def quantized(folder: Path, *callbacks: Callback) -> trainer.Fitted:
+        torch.manual_seed(7)
+        model = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.1), nn.Linear(36, 10)
+        )
+        compressor = trainer.QAT(freeze=0.5)
+        return train(
+            folder, model, compressors=compressor, callbacks=callbacks, checkpoint_steps=5, epochs=3, resume=True
+        )
+
+    with pytest.raises(RuntimeError, match="enough"):
+        quantized(tmp_path / "broken", Fail())
+    resumed, whole = quantized(tmp_path / "broken"), quantized(tmp_path / "whole")
+    assert [run.status for run in RunTable(tmp_path / "broken").all()] == ["finished"]
+    assert weights(resumed.model) == weights(whole.model)
+    images = torch.from_numpy(digits()[0])
+    assert torch.equal(resumed.model(images), whole.model(images))
 
 
 def test_resume_refuses_other_data_and_hyperparameters(tmp_path: Path) -> None:
