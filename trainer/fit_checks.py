@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback
+from lightning.pytorch import Callback, LightningDataModule
 from torch import Tensor, nn
 
 from microlith.errors import InputError, MicrolithError, ShapeError
@@ -110,8 +110,10 @@ def refuse_for_module(callbacks: Iterable[Callback], **given: Any) -> None:
 
 def check_resumable(loaders: Loaders) -> None:
     """A loader that cannot be taken up in the middle of an epoch. Raises InputError."""
-    if not isinstance(loaders.train, ArrayLoader) and not hasattr(loaders.train, "state_dict"):
+    data = loaders.train
+    loader = data.train_dataloader() if isinstance(data, LightningDataModule) else data
+    if not isinstance(loader, ArrayLoader) and not hasattr(loader, "state_dict"):
         raise InputError(
-            f"checkpoint_steps: a {type(loaders.train).__name__} cannot be taken up in the middle of an epoch",
+            f"checkpoint_steps: a {type(loader).__name__} cannot be taken up in the middle of an epoch",
             hint="give arrays, or a loader with state_dict and load_state_dict (as torchdata has)",
         )

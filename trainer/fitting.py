@@ -117,14 +117,14 @@ def fit(
         raise InputError(f"epochs is {epochs}; at least 1 is needed")
     loaders = make_loaders(data, validation, batch_size, seed)
     check_monitors(callbacks, loaders)
-    if checkpoint_steps:
-        check_resumable(loaders)
     if keep == "best":
         check_monitors([ModelCheckpoint(monitor=monitor)], loaders)
     if not model.training:
         model.train()  # as an earlier fit left it; parts that are frozen on purpose lie in a model that is not
     parameters = sum(value.numel() for value in model.parameters())
     batch = loaders.first_batch()
+    if checkpoint_steps:
+        check_resumable(loaders)
     seed_all(seed, 0)
     module: LightningModule
     if isinstance(model, LightningModule):

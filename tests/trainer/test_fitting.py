@@ -246,9 +246,9 @@ def test_mistakes_show_before_training(change: dict[str, Any], message: str, tmp
 def test_what_only_plain_models_have(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="loss was given, but a LightningModule decides"):
         train(tmp_path, Plain())
-    loader = DigitsModule().train_dataloader()
-    with pytest.raises(InputError, match="cannot be taken up in the middle"):
-        train(tmp_path, data=loader, checkpoint_steps=2)
+    for data in (DigitsModule(), DigitsModule().train_dataloader()):
+        with pytest.raises(InputError, match="a DataLoader cannot be taken up in the middle"):
+            train(tmp_path, data=data, checkpoint_steps=2)
     bare = nn.Linear(1, 1)
     with pytest.raises(InputError, match="expected a pair"):
         train(tmp_path, bare, data=np.zeros(3))
