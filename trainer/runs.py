@@ -80,7 +80,9 @@ class Run:
         return facts
 
     def get(self, key: str) -> Any:
-        """A value by its full name or by the last part of it (``val_accuracy``); None when there is none."""
+        """A value by its full name or by the last part of it (``val_accuracy``), metrics first; None: there is none."""
+        if key in self.metrics:
+            return self.metrics[key]
         facts = {"id": self.id, "name": self.name, **self.flat()}
         if key in facts:
             return facts[key]

@@ -75,9 +75,15 @@ def test_sorting_and_comparing(tmp_path: Path) -> None:
     assert [run.id for run in sort_runs(rows, "rate", descending=False)] == ["net-1", "net-2", "net-3"]
     with pytest.raises(InputError, match="no run has 'acc'"):
         sort_runs(rows, "acc")
+    table.update(rows[0], metrics={"rate": 7.0})
+    assert sort_runs(table.all(), "rate")[0].id == "net-1"  # a metric before a hyperparameter of the same name
     found = differences(rows[0], rows[1])
     assert found.pop("started")
-    assert found == {"hyperparameters.rate": (0.1, 0.2), "metrics.accuracy": (0.5, 0.9)}
+    assert found == {
+        "hyperparameters.rate": (0.1, 0.2),
+        "metrics.rate": (7.0, None),
+        "metrics.accuracy": (None, 0.9),
+    }
 
 
 def test_the_command_lists_sorts_and_compares(tmp_path: Path) -> None:
