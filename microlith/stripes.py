@@ -17,7 +17,7 @@ from typing import Any
 
 from .ir import Graph, Node, TensorType, Value
 
-_CONVOLUTIONS = frozenset({"conv2d", "depthwise_conv2d"})
+_CONVOLUTIONS = frozenset({"conv2d", "depthwise_conv2d", "conv2d_compressed"})
 _POOLS = frozenset({"max_pool2d", "avg_pool2d"})
 _BY_ELEMENT = frozenset(
     {"add", "sub", "mul", "max", "min", "lut", "relu", "clip", "quantize", "requantize", "fused_elementwise"}
@@ -80,7 +80,7 @@ def _window(node: Node) -> _Window:
     if node.op in _BY_ELEMENT:
         return _Window()
     attrs = node.attrs
-    kernel = node.input(1).type.static_shape[1] if node.op in _CONVOLUTIONS else attrs["kernel_h"]
+    kernel = attrs["kernel_h"] if "kernel_h" in attrs else node.input(1).type.static_shape[1]
     return _Window(kernel, attrs["stride_h"], attrs["dilation_h"], attrs["pad_top"])
 
 

@@ -134,12 +134,15 @@ bool nnacl_dense_compressed_accepts_words(const void *params) {
 }
 
 /* One row of weights as real numbers, or as integers of 16 bits; or the windows of some positions. */
-static size_t compressed_workspace(const nnacl_kernel *kernel, int32_t bits, size_t depth) {
+static size_t compressed_workspace(const nnacl_kernel *kernel, const nnacl_packed_layer *p, int64_t depth) {
     if (kernel->isa == NNACL_ISA_C) {
-        return depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
+        return (size_t)depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
     }
-    return kernel->dtype == NNACL_S8 ? nnacl_packed_workspace(bits, (int32_t)depth)
-                                     : depth * NNACL_PACKED_POSITIONS * sizeof(float);
+    if (kernel->dtype == NNACL_F32) {
+        return (size_t)depth * NNACL_PACKED_POSITIONS * sizeof(float);
+    }
+    const bool few = (int64_t)p->batch * p->out_h * p->out_w < NNACL_PACKED_POSITIONS;
+    return nnacl_packed_workspace(p, few && kernel->isa == NNACL_ISA_DSP ? 1 : NNACL_PACKED_POSITIONS);
 }
 
 /* Whether the constants are read as packed_pack.h says. */
@@ -185,10 +188,11 @@ static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, i
 
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
+    const nnacl_packed_layer layer = nnacl_packed_conv(p);
     if (kernel->isa == NNACL_ISA_DSP && p->groups > 1) { /* four channels of weights, and where the taps are */
         return (size_t)conv_depth(p) * 12;
     }
-    return compressed_workspace(kernel, p->bits, (size_t)conv_depth(p));
+    return compressed_workspace(kernel, &layer, conv_depth(p));
 }
 
 static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
@@ -268,8 +272,8 @@ bool nnacl_dense_compressed_accepts_dsp(const void *params) {
 }
 
 static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
-    const nnacl_dense_compressed_params *p = params;
-    return compressed_workspace(kernel, p->bits, (size_t)p->depth);
+    const nnacl_packed_layer layer = nnacl_packed_dense(params);
+    return compressed_workspace(kernel, &layer, layer.in_c);
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {

@@ -31,10 +31,17 @@ static inline int32_t nnacl_packed_pairs(int32_t bits, int32_t depth) {
     return nnacl_packed_words(bits, depth) * (16 / bits);
 }
 
-/* Bytes of scratch memory: the pairs of all positions, and the bytes of one window. */
-static inline size_t nnacl_packed_workspace(int32_t bits, int32_t depth) {
-    const size_t pairs = (size_t)nnacl_packed_pairs(bits, depth);
-    return pairs * NNACL_PACKED_POSITIONS * sizeof(uint32_t) + pairs * 2;
+/* Whether windows need not be copied: they are pixels, and whole words of codes belong to them. */
+static inline bool nnacl_packed_is_plain(const nnacl_packed_layer *p) {
+    return p->kernel_h == 1 && p->kernel_w == 1 && p->pad_top == 0 && p->pad_left == 0 &&
+           (p->out_h - 1) * p->stride_h < p->in_h && (p->out_w - 1) * p->stride_w < p->in_w &&
+           p->in_c % (32 / p->bits) == 0;
+}
+
+/* Bytes of scratch memory: the bytes of one window, and the pairs of `positions` positions. */
+static inline size_t nnacl_packed_workspace(const nnacl_packed_layer *p, int32_t positions) {
+    const size_t pairs = (size_t)nnacl_packed_pairs(p->bits, p->kernel_h * p->kernel_w * p->in_c);
+    return (nnacl_packed_is_plain(p) ? 0 : pairs * 2) + pairs * sizeof(uint32_t) * (size_t)positions;
 }
 
 /* An output position. */
@@ -55,6 +62,12 @@ static inline void nnacl_packed_next(const nnacl_packed_layer *p, nnacl_packed_p
             place->image++;
         }
     }
+}
+
+/* The pixel of a position. */
+static inline const void *nnacl_packed_pixel(const nnacl_packed_layer *p, const int8_t *x, nnacl_packed_place place) {
+    const int32_t line = place.image * p->in_h + place.row * p->stride_h;
+    return x + ((ptrdiff_t)line * p->in_w + place.column * p->stride_w) * p->in_c;
 }
 
 /* Copies the window of a position, kernel row by kernel row, to `to`. `blank` (the bytes of one kernel row) stands for

@@ -74,9 +74,13 @@ void nnacl_packed_s8_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, con
     const int32_t pairs = nnacl_packed_pairs(p->bits, depth), positions = p->batch * p->out_h * p->out_w;
     const __m256i step = _mm256_set1_epi32(nnacl_packed_step(p->step));
     const uint32_t offset = (uint32_t)nnacl_packed_offset(p->offset, p->step);
-    int32_t *columns = ctx->workspace;
-    int8_t *window = (int8_t *)(columns + pairs * NNACL_PACKED_POSITIONS);
-    memset(window, p->x_zero, (size_t)pairs * 2);
+    const bool is_plain = nnacl_packed_is_plain(p);
+    int8_t *window = ctx->workspace;
+    int32_t *columns = (int32_t *)ctx->workspace;
+    if (!is_plain) {
+        memset(window, p->x_zero, (size_t)pairs * 2);
+        columns += pairs / 2;
+    }
 
     const nnacl_packed_split split = nnacl_packed_split_avx2(ctx, p);
     for (int32_t block = split.blocks.begin; block < split.blocks.end; block++) {
@@ -85,8 +89,13 @@ void nnacl_packed_s8_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, con
         nnacl_packed_place place = nnacl_packed_place_at(p, first);
         uint32_t starts[NNACL_PACKED_POSITIONS];
         for (int32_t i = 0; i < count; i++) {
-            nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
-            starts[i] = offset * (uint32_t)widen(window, pairs, 16 / p->bits, p->x_zero, columns + i * pairs);
+            const int8_t *source = window;
+            if (is_plain) {
+                source = nnacl_packed_pixel(p, in[0], place);
+            } else {
+                nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
+            }
+            starts[i] = offset * (uint32_t)widen(source, pairs, 16 / p->bits, p->x_zero, columns + i * pairs);
             nnacl_packed_next(p, &place);
         }
         for (int32_t panel = split.panels.begin; panel < split.panels.end; panel++) {

@@ -201,9 +201,13 @@ void nnacl_packed_s8_dsp(const nnacl_ctx *ctx, const nnacl_packed_layer *p, cons
                                       .words = nnacl_packed_words(p->bits, depth),
                                       .step = nnacl_packed_step(p->step)};
     const uint32_t offset = (uint32_t)nnacl_packed_offset(p->offset, p->step);
-    uint32_t *columns = ctx->workspace;
-    int8_t *window = (int8_t *)(columns + pairs * NNACL_PACKED_POSITIONS);
-    memset(window, p->x_zero, (size_t)pairs * 2);
+    const bool is_plain = nnacl_packed_is_plain(p);
+    int8_t *window = ctx->workspace;
+    uint32_t *columns = (uint32_t *)ctx->workspace;
+    if (!is_plain) {
+        memset(window, p->x_zero, (size_t)pairs * 2);
+        columns += pairs / 2;
+    }
 
     const nnacl_range positions = nnacl_share(ctx, p->batch * p->out_h * p->out_w);
     nnacl_packed_place place = nnacl_packed_place_at(p, positions.begin);
@@ -212,9 +216,14 @@ void nnacl_packed_s8_dsp(const nnacl_ctx *ctx, const nnacl_packed_layer *p, cons
         uint32_t starts[NNACL_PACKED_POSITIONS];
         count = left >= NNACL_PACKED_POSITIONS ? NNACL_PACKED_POSITIONS : 1;
         for (int32_t i = 0; i < count; i++) {
-            nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
-            const int32_t sum = count > 1 ? widen(window, pairs, 16 / p->bits, p->x_zero, columns + i, 4)
-                                          : widen(window, pairs, 16 / p->bits, p->x_zero, columns, 1);
+            const int8_t *source = window;
+            if (is_plain) {
+                source = nnacl_packed_pixel(p, in[0], place);
+            } else {
+                nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
+            }
+            const int32_t sum = count > 1 ? widen(source, pairs, 16 / p->bits, p->x_zero, columns + i, 4)
+                                          : widen(source, pairs, 16 / p->bits, p->x_zero, columns, 1);
             starts[i] = offset * (uint32_t)sum;
             nnacl_packed_next(p, &place);
         }

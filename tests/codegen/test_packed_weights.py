@@ -10,7 +10,7 @@ import pytest
 from generated_projects import built, need_target
 
 from microlith import modelfile, runtime
-from microlith.codegen import execute
+from microlith.codegen import execute, generate
 from microlith.codegen.project import draw_sample
 from microlith.dtypes import DType
 from microlith.evaluate import evaluate
@@ -146,3 +146,39 @@ def test_only_the_code_for_the_bits_of_a_model_is_compiled(tmp_path: Path) -> No
     symbols = (tmp_path / "4" / "kernels" / "nnacl_needs.h").read_text()
     assert "NNACL_NEEDS_BITS = 16," in symbols
     assert max(sizes) - min(sizes) < 1500
+
+
+def wide_middle() -> Graph:
+    """Two convolutions of 3 x 3 with most of the numbers between them."""
+    rng = np.random.default_rng(3)
+    graph = Graph("wide", contract="single")
+    quant = Quant.per_tensor(0.05, -3)
+    value = Value("x", TensorType(DType.s8, (1, 24, 16, 4)), quant=quant)
+    graph.inputs.append(value)
+    for name, inside, outside, stride in (("first", 4, 16, 1), ("second", 16, 8, 2)):
+        attrs = {"bits": 2, "offset": -3, "step": 2, "x_zero": -3, "y_zero": -3, "rounding": SINGLE}
+        attrs |= {"kernel_h": 3, "kernel_w": 3, "stride_h": stride, "stride_w": stride}
+        attrs |= {f"pad_{side}": 1 for side in ("top", "left", "bottom", "right")}
+        stored = pack_codes(rng.integers(0, 4, (outside, 9 * inside)), 2)
+        requant = quantize_multipliers(rng.uniform(0.4, 0.8, outside) / np.sqrt(9 * inside))
+        inputs = [value, graph.constant(f"{name}_w", stored), None, graph.constant(f"{name}_r", requant)]
+        value = graph.add("conv2d_compressed", inputs, attrs, name=name, quant=quant).output
+    value.name = "y"
+    graph.outputs = [value]
+    return graph
+
+
+@pytest.mark.parametrize("target", ["host", "cortex-m4"])
+def test_stripes_give_the_same_bytes(target: str, tmp_path: Path) -> None:
+    """A limit of RAM below what the layers need one after another."""
+    need_target(target)
+    graph = wide_middle()
+    samples = samples_of(graph)
+    wanted = np.stack([evaluate(graph, sample)["y"] for sample in samples])
+    free = generate(graph, target, tmp_path / "free")
+    limit = free.arena_bytes + free.stack_bytes - 1
+    report = generate(graph, target, tmp_path / "striped", ram_limit=limit)
+    assert report.stripes is not None and report.arena_bytes + report.stack_bytes <= limit
+    project = execute.Project.open(tmp_path / "striped")
+    execute.build(project)
+    assert execute.run(project, samples).outputs["y"].tobytes() == wanted.tobytes()
