@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel of depthwise_conv2d with one output channel for each input channel, for the vectors of AVX2 or of whatever
+ * vector_f32_*.h was included before. Windows of 3 x 3 and 5 x 5 without dilation go in tiles of two rows by up to four
+ * columns: an input is read once for all outputs of the tile. Channels are the inner loop, so that memory is read in
+ * long runs. */
+#ifndef NNACL_DEPTHWISE_F32_AVX2_H
+#define NNACL_DEPTHWISE_F32_AVX2_H
+
+#ifndef LANES
+#include "common/vector_f32_avx2.h"
+#endif
+#include "common/share.h"
+#include "common/window.h"
+#include "conv/conv.h"
+
+#define TILE_ROWS 2
+#define TILE_COLUMNS 4
+
+/* A tile of outputs of one image. */
+typedef struct dw_tile {
+    const nnacl_conv2d_params *p;
+    const float *image, *weights, *bias;
+    float *y;       /* the first output of the tile, channel 0 */
+    int32_t iy, ix; /* the first input, perhaps in the padding */
+    int32_t rows;   /* of the tile that are wanted */
+} dw_tile;
+
+/* LANES channels of a tile; kernel, stride, columns and `inside` (no column is in the padding) are constants. */
+vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
+                           const int32_t columns, const bool inside) {
+    const nnacl_conv2d_params *p = t->p;
+    const int32_t reach_h = (TILE_ROWS - 1) * stride + kernel, reach_w = (columns - 1) * stride + kernel;
+    const vector start = t->bias ? load_all(t->bias + channel) : spread(0.0f);
+    const float *w = t->weights + channel;
+    vector sums[TILE_ROWS][TILE_COLUMNS];
+#pragma GCC unroll 2
+    for (int32_t r = 0; r < TILE_ROWS; r++) {
+#pragma GCC unroll 4
+        for (int32_t c = 0; c < columns; c++) {
+            sums[r][c] = start;
+        }
+    }
+#pragma GCC unroll 7
+    for (int32_t i = 0; i < reach_h; i++) {
+        const int32_t y = t->iy + i;
+        if (y < 0 || y >= p->in_h || (t->rows == 1 && i >= kernel)) {
+            continue;
+        }
+        const float *line = t->image + ((ptrdiff_t)y * p->in_w + t->ix) * p->in_c + channel;
+#pragma GCC unroll 11
+        for (int32_t j = 0; j < reach_w; j++) {
+            if (!inside && (t->ix + j < 0 || t->ix + j >= p->in_w)) {
+                continue;
+            }
+            const vector input = load_all(line + (ptrdiff_t)j * p->in_c);
+#pragma GCC unroll 2
+            for (int32_t r = 0; r < TILE_ROWS; r++) {
+                const int32_t ky = i - r * stride;
+#pragma GCC unroll 4
+                for (int32_t c = 0; c < columns; c++) {
+                    const int32_t kx = j - c * stride;
+                    if (ky >= 0 && ky < kernel && kx >= 0 && kx < kernel) {
+                        const vector weight = load_all(w + (ptrdiff_t)(ky * kernel + kx) * p->out_c);
+                        sums[r][c] = madd(input, weight, sums[r][c]);
+                    }
+                }
+            }
+        }
+    }
+    const vector low = spread(p->clamp_min), high = spread(p->clamp_max);
+#pragma GCC unroll 2
+    for (int32_t r = 0; r < TILE_ROWS; r++) {
+        if (r >= t->rows) {
+            break;
+        }
+#pragma GCC unroll 4
+        for (int32_t c = 0; c < columns; c++) {
+            float *y = t->y + ((ptrdiff_t)r * p->out_w + c) * p->out_c + channel;
+            store_all(y, clamp(sums[r][c], low, high));
+        }
+    }
+}
+
+/* The last vector of the channels may repeat some of the one before. */
+vector_inline void tile_all(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns,
+                            const bool inside) {
+    const int32_t last = t->p->out_c - LANES;
+    for (int32_t channel = 0; channel < t->p->out_c; channel += LANES) {
+        tile_at(t, channel < last ? channel : last, kernel, stride, columns, inside);
+    }
+}
+
+/* A row is cut into tiles of 4 or 3 columns, whichever repeats fewer; at least 3 there are. */
+vector_inline void rows_of(dw_tile *t, float *line, const int32_t kernel, const int32_t stride) {
+    const nnacl_conv2d_params *p = t->p;
+    int32_t left = p->out_w;
+    while (left > 0) {
+        const int32_t width = left % 4 == 0 || (left > 6 && left != 9) ? 4 : 3;
+        const int32_t column = p->out_w - (left > width ? left : width);
+        t->ix = column * stride - p->pad_left;
+        t->y = line + (ptrdiff_t)column * p->out_c;
+        const bool inside = t->ix >= 0 && t->ix + (width - 1) * stride + kernel <= p->in_w;
+        if (width == 4 && inside) {
+            tile_all(t, kernel, stride, 4, true);
+        } else if (width == 4) {
+            tile_all(t, kernel, stride, 4, false);
+        } else {
+            tile_all(t, kernel, stride, 3, false);
+        }
+        left -= width;
+    }
+}
+
+static void rows_3_1(dw_tile *t, float *line) {
+    rows_of(t, line, 3, 1);
+}
+
+static void rows_3_2(dw_tile *t, float *line) {
+    rows_of(t, line, 3, 2);
+}
+
+static void rows_5_1(dw_tile *t, float *line) {
+    rows_of(t, line, 5, 1);
+}
+
+static void rows_5_2(dw_tile *t, float *line) {
+    rows_of(t, line, 5, 2);
+}
+
+/* Any window, one output at a time. */
+static void rows_any(dw_tile *t, float *line) {
+    const nnacl_conv2d_params *p = t->p;
+    const vector low = spread(p->clamp_min), high = spread(p->clamp_max);
+    for (int32_t output = 0; output < t->rows * p->out_w; output++) {
+        const int32_t row = output / p->out_w, column = output - row * p->out_w;
+        const int32_t iy = t->iy + row * p->stride_h, ix = column * p->stride_w - p->pad_left;
+        for (int32_t channel = 0; channel < p->out_c; channel += LANES) {
+            const vector_lanes lanes = lanes_of(p->out_c - channel);
+            vector sum = t->bias ? load(t->bias + channel, lanes) : spread(0.0f);
+            for (int32_t tap = 0; tap < p->kernel_h * p->kernel_w; tap++) {
+                const int32_t ky = tap / p->kernel_w, kx = tap - ky * p->kernel_w;
+                const int32_t y = iy + ky * p->dilation_h, x = ix + kx * p->dilation_w;
+                if (y >= 0 && y < p->in_h && x >= 0 && x < p->in_w) {
+                    const float *a = t->image + ((ptrdiff_t)y * p->in_w + x) * p->in_c + channel;
+                    sum = madd(load(a, lanes), load(t->weights + (ptrdiff_t)tap * p->out_c + channel, lanes), sum);
+                }
+            }
+            store(line + (ptrdiff_t)output * p->out_c + channel, lanes, clamp(sum, low, high));
+        }
+    }
+}
+
+typedef void (*rows_fn)(dw_tile *t, float *line);
+
+static rows_fn pick(const nnacl_conv2d_params *p) {
+    const bool plain = p->dilation_h == 1 && p->dilation_w == 1 && p->kernel_h == p->kernel_w &&
+                       p->stride_h == p->stride_w && p->stride_h <= 2 && p->out_c >= LANES && p->out_w >= 3;
+    if (plain && p->kernel_h == 3) {
+        return p->stride_h == 1 ? rows_3_1 : rows_3_2;
+    }
+    if (plain && p->kernel_h == 5) {
+        return p->stride_h == 1 ? rows_5_1 : rows_5_2;
+    }
+    return rows_any;
+}
+
+vector_inline void depthwise(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_conv2d_params *p = params;
+    const rows_fn rows_run = pick(p);
+    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
+    dw_tile t = {.p = p, .weights = in[1], .bias = p->has_bias ? in[2] : NULL};
+    for (int32_t row = rows.begin; row < rows.end; row += t.rows) {
+        const int32_t image = row / p->out_h, line = row - image * p->out_h;
+        t.image = (const float *)in[0] + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c;
+        t.iy = line * p->stride_h - p->pad_top;
+        t.rows = line + 1 < p->out_h && row + 1 < rows.end ? 2 : 1;
+        rows_run(&t, (float *)out[0] + (ptrdiff_t)row * p->out_w * p->out_c);
+    }
+}
+
+#endif
