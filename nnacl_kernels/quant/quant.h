@@ -149,6 +149,9 @@ bool nnacl_conv2d_compressed_accepts_depthwise(const void *params);
 bool nnacl_conv2d_compressed_accepts_words(const void *params);
 bool nnacl_dense_compressed_accepts_words(const void *params);
 
+/* For the kernel of quantize that knows one scale, bytes, and rounding by the machine. */
+bool nnacl_quantize_accepts_bytes(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -102,6 +102,12 @@ static const char *quantize_resize(void *params, const nnacl_tensor *in, int32_t
     return message;
 }
 
+bool nnacl_quantize_accepts_bytes(const void *params) {
+    const nnacl_quantize_params *p = params;
+    return p->axis == -1 && (p->to == NNACL_S8 || p->to == NNACL_U8) &&
+           (p->rounding == NNACL_ROUND_FLOAT_EVEN || p->rounding == NNACL_ROUND_TFLITE_UP_BY_8);
+}
+
 static int32_t quantize_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_quantize_params *p = params;
     (void)kernel;

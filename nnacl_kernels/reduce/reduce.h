@@ -42,6 +42,9 @@ typedef struct nnacl_arg_params {
     int32_t outer, depth, inner;
 } nnacl_arg_params;
 
+/* For kernels that go over the middle of three dimensions, or the first of two, and compute neighbours together. */
+bool nnacl_reduce_accepts_columns(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -102,6 +102,11 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     return NULL;
 }
 
+bool nnacl_reduce_accepts_columns(const void *params) {
+    const nnacl_reduce_params *p = params;
+    return (p->rank == 2 && p->reduced == 1) || (p->rank == 3 && p->reduced == 2);
+}
+
 static int32_t reduce_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_reduce_params *p = params;
     (void)kernel;
