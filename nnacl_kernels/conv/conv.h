@@ -51,6 +51,8 @@ typedef struct nnacl_conv2d_params {
 bool nnacl_conv2d_accepts_panels(const void *params);
 /* The same, and that zero point is 0. */
 bool nnacl_conv2d_accepts_centred(const void *params);
+/* For the kernels of f32 for the first layer of a network: up to four channels, one group, no dilation. */
+bool nnacl_conv2d_accepts_few(const void *params);
 /* For the kernels of f32 by Winograd: they take less time than a direct convolution. */
 bool nnacl_conv2d_accepts_winograd_avx512(const void *params);
 bool nnacl_conv2d_accepts_winograd_avx2(const void *params);
@@ -76,6 +78,8 @@ bool nnacl_depthwise_accepts_vfp(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.
  */
 bool nnacl_depthwise_accepts_plain(const void *params);
+/* The same with at least 16 channels. */
+bool nnacl_depthwise_accepts_wide(const void *params);
 
 #ifdef __cplusplus
 }

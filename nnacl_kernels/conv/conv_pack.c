@@ -7,6 +7,16 @@
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
 
+bool nnacl_conv2d_accepts_few(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->in_c <= 4 && p->groups == 1 && p->dilation_h == 1 && p->dilation_w == 1 && p->out_w >= 8 &&
+           p->kernel_h * p->kernel_w > 1 && nnacl_conv_few_line(p) * (size_t)p->kernel_h <= 1 << 16;
+}
+
+size_t nnacl_conv_few_line(const nnacl_conv2d_params *p) {
+    return ((size_t)p->pad_left + (size_t)p->in_w + (size_t)p->pad_right) * (size_t)p->in_c;
+}
+
 bool nnacl_conv2d_accepts_dsp(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->groups == 1 && p->has_w_zeros == 0 && p->out_c >= 2;

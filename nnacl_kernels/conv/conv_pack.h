@@ -21,6 +21,9 @@ void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[],
  * multiplies bytes then, and weights without their zero point are none. */
 bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
 
+/* Floats of a line of the input with its padding, for the kernels of few channels. */
+size_t nnacl_conv_few_line(const nnacl_conv2d_params *p);
+
 /* For the DSP extension and for MVE. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa);
 size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index);

@@ -160,6 +160,9 @@ static nnacl_winograd winograd_for(const nnacl_conv2d_params *p, uint32_t isa) {
 
 static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->accepts == nnacl_conv2d_accepts_few) {
+        return conv_parts(params, kernel);
+    }
     if (nnacl_kernel_is_winograd(kernel)) {
         const nnacl_winograd winograd = winograd_for(p, kernel->isa);
         return nnacl_winograd_parts(&winograd);
@@ -187,6 +190,9 @@ static bool reads_columns(const nnacl_kernel *kernel) {
 
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->accepts == nnacl_conv2d_accepts_few) {
+        return nnacl_conv_few_line(p) * (size_t)p->kernel_h * sizeof(float);
+    }
     if (reads_columns(kernel)) {
         return 0;
     }
@@ -304,6 +310,10 @@ bool nnacl_conv2d_accepts_winograd_avx2(const void *params) {
 bool nnacl_conv2d_accepts_centred(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->w_zero == 0 && nnacl_conv2d_accepts_panels(params);
+}
+
+bool nnacl_depthwise_accepts_wide(const void *params) {
+    return ((const nnacl_conv2d_params *)params)->out_c >= 16 && nnacl_depthwise_accepts_plain(params);
 }
 
 bool nnacl_depthwise_accepts_plain(const void *params) {

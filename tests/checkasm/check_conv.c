@@ -30,7 +30,7 @@ static void draw(check_case *c) {
     const bool depthwise = strcmp(c->op->name, "depthwise_conv2d") == 0;
     const bool is_float = c->dtype == NNACL_F32;
     int32_t groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
-    int32_t group_in = check_dim(c, 20, 32);
+    int32_t group_in = !c->bench && check_chance(c, 20) ? check_int(c, 1, 4) : check_dim(c, 20, 32);
     int32_t out_c = groups * check_dim(c, 20, 32);
     if (depthwise) {
         groups = check_dim(c, 40, 64);
