@@ -17,9 +17,10 @@ typedef struct isa_row {
 } isa_row;
 
 static const isa_row rows[] = {
-    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"}, {NNACL_ISA_AVX2, "avx2"},       {NNACL_ISA_AVX512, "avx512"},
-    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_NEON, "neon"},   {NNACL_ISA_DOTPROD, "dotprod"}, {NNACL_ISA_I8MM, "i8mm"},
-    {NNACL_ISA_FP16, "fp16"}, {NNACL_ISA_DSP, "dsp"},     {NNACL_ISA_MVE, "mve"},         {NNACL_ISA_VFP, "vfp"},
+    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"}, {NNACL_ISA_AVX2, "avx2"}, {NNACL_ISA_AVX512, "avx512"},
+    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_VBMI, "vbmi"},   {NNACL_ISA_NEON, "neon"}, {NNACL_ISA_DOTPROD, "dotprod"},
+    {NNACL_ISA_I8MM, "i8mm"}, {NNACL_ISA_FP16, "fp16"},   {NNACL_ISA_DSP, "dsp"},   {NNACL_ISA_MVE, "mve"},
+    {NNACL_ISA_VFP, "vfp"},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -75,6 +76,9 @@ uint32_t nnacl_isa_detect(void) {
             mask |= NNACL_ISA_AVX512;
             if (has(ecx, bit_AVX512VNNI)) {
                 mask |= NNACL_ISA_VNNI;
+            }
+            if (has(ecx, bit_AVX512VBMI)) {
+                mask |= NNACL_ISA_VBMI;
             }
         }
     }

@@ -23,6 +23,7 @@ extern "C" {
 #define NNACL_ISA_MVE 0x400
 /* A floating-point unit of single precision with 32 registers beside Thumb-2: FPv4, FPv5. */
 #define NNACL_ISA_VFP 0x800
+#define NNACL_ISA_VBMI 0x1000
 
 /* The instruction sets of the machine that runs this, as a mask. Stores nothing. */
 uint32_t nnacl_isa_detect(void);

@@ -25,6 +25,7 @@
 #define NNACL_ISA_avx2 NNACL_ISA_AVX2
 #define NNACL_ISA_avx512 NNACL_ISA_AVX512
 #define NNACL_ISA_vnni NNACL_ISA_VNNI
+#define NNACL_ISA_vbmi NNACL_ISA_VBMI
 #define NNACL_ISA_neon NNACL_ISA_NEON
 #define NNACL_ISA_dotprod NNACL_ISA_DOTPROD
 #define NNACL_ISA_i8mm NNACL_ISA_I8MM
@@ -49,6 +50,11 @@
 #define NNACL_RUN_avx512(symbol) symbol
 #else
 #define NNACL_RUN_avx512(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_VBMI
+#define NNACL_RUN_vbmi(symbol) symbol
+#else
+#define NNACL_RUN_vbmi(symbol) NULL
 #endif
 #ifdef NNACL_BUILD_VNNI
 #define NNACL_RUN_vnni(symbol) symbol

@@ -27,8 +27,9 @@ typedef struct few_row {
     float *y;
 } few_row;
 
-/* Some panels of FEW_COLUMNS neighbours. */
-vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, const int32_t panels) {
+/* Some panels of up to FEW_COLUMNS neighbours. */
+vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, const int32_t panels,
+                            const int32_t columns) {
     const nnacl_conv2d_params *p = row->p;
     const int32_t run = p->kernel_w * p->in_c, step = p->stride_w * p->in_c, first = panel * NNACL_PANEL_F32;
     const ptrdiff_t panel_step = (ptrdiff_t)p->kernel_h * run * NNACL_PANEL_F32;
@@ -39,7 +40,7 @@ vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, c
         const vector_lanes lanes = lanes_of(p->out_c - first - v * LANES);
         const vector start = row->bias ? load(row->bias + first + v * LANES, lanes) : spread(0.0f);
 #pragma GCC unroll 8
-        for (int32_t c = 0; c < FEW_COLUMNS; c++) {
+        for (int32_t c = 0; c < columns; c++) {
             sums[c][v] = start;
         }
     }
@@ -51,7 +52,7 @@ vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, c
                 right[v] = load_all(b + v / FEW_VECTORS * panel_step + v % FEW_VECTORS * LANES);
             }
 #pragma GCC unroll 8
-            for (int32_t c = 0; c < FEW_COLUMNS; c++) {
+            for (int32_t c = 0; c < columns; c++) {
                 const vector left = spread(a[i + c * step]);
 #pragma GCC unroll 2
                 for (int32_t v = 0; v < panels * FEW_VECTORS; v++) {
@@ -66,7 +67,7 @@ vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, c
     for (int32_t v = 0; v < panels * FEW_VECTORS; v++) {
         const vector_lanes lanes = lanes_of(p->out_c - first - v * LANES);
 #pragma GCC unroll 8
-        for (int32_t c = 0; c < FEW_COLUMNS; c++) {
+        for (int32_t c = 0; c < columns; c++) {
             if (p->out_c > first + v * LANES) {
                 store(y + (ptrdiff_t)c * p->out_c + v * LANES, lanes, clamp(sums[c][v], low, high));
             }
@@ -75,16 +76,16 @@ vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, c
 }
 
 /* The last tile of a row may repeat some columns of the one before. */
-static void few_tiles(const few_row *row) {
+vector_inline void few_tiles(const few_row *row, const int32_t columns) {
     const nnacl_conv2d_params *p = row->p;
-    const int32_t panels = nnacl_panel_count(p->out_c, NNACL_PANEL_F32), last = p->out_w - FEW_COLUMNS;
+    const int32_t panels = nnacl_panel_count(p->out_c, NNACL_PANEL_F32), last = p->out_w - columns;
     for (int32_t panel = 0; panel < panels; panel += FEW_PANELS) {
         const bool all = panel + FEW_PANELS <= panels;
-        for (int32_t at = 0; at < p->out_w; at += FEW_COLUMNS) {
+        for (int32_t at = 0; at < p->out_w; at += columns) {
             if (all) {
-                few_tile(row, at < last ? at : last, panel, FEW_PANELS);
+                few_tile(row, at < last ? at : last, panel, FEW_PANELS, columns);
             } else {
-                few_tile(row, at < last ? at : last, panel, 1);
+                few_tile(row, at < last ? at : last, panel, 1, columns);
             }
         }
     }
@@ -116,7 +117,11 @@ vector_inline void conv_few(const nnacl_ctx *ctx, const void *params, const void
     for (int32_t i = rows.begin; i < rows.end; i++) {
         few_lines(p, in[0], i, ctx->workspace, row.line_step);
         row.y = (float *)out[0] + (ptrdiff_t)i * p->out_w * p->out_c;
-        few_tiles(&row);
+        if (p->out_w >= FEW_COLUMNS) {
+            few_tiles(&row, FEW_COLUMNS);
+        } else {
+            few_tiles(&row, FEW_COLUMNS / 2);
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 
 bool nnacl_conv2d_accepts_few(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->in_c <= 4 && p->groups == 1 && p->dilation_h == 1 && p->dilation_w == 1 && p->out_w >= 8 &&
+    return p->in_c <= 4 && p->groups == 1 && p->dilation_h == 1 && p->dilation_w == 1 && p->out_w >= 4 &&
            p->kernel_h * p->kernel_w > 1 && nnacl_conv_few_line(p) * (size_t)p->kernel_h <= 1 << 16;
 }
 

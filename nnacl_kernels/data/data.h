@@ -154,7 +154,8 @@ typedef struct nnacl_range_params {
     int32_t count;
 } nnacl_range_params;
 
-/* For the kernel of transpose that knows matrices, or several of them, of elements of four bytes. */
+/* For the kernel of transpose that knows matrices, or several of them, of elements of four bytes,
+ * or of bytes to pixels of three. */
 bool nnacl_transpose_accepts_matrices(const void *params);
 
 #ifdef __cplusplus

@@ -105,10 +105,13 @@ static const char *transpose_resize(void *params, const nnacl_tensor *in, int32_
 
 bool nnacl_transpose_accepts_matrices(const void *params) {
     const nnacl_transpose_params *p = params;
-    if (p->element_size != 4 || p->rank < 2 || p->rank > 3) {
+    if (p->rank < 2 || p->rank > 3) {
         return false;
     }
     const int32_t rows = p->dims[p->rank - 2], columns = p->dims[p->rank - 1];
+    if (p->element_size != 4 && !(p->element_size == 1 && columns == 3)) {
+        return false;
+    }
     return p->x_strides[p->rank - 2] == 1 && p->x_strides[p->rank - 1] == rows && rows >= 8 && columns >= 3 &&
            (p->rank == 2 || p->x_strides[0] == rows * columns);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices of elements of four bytes: planes of an image to pixels of three, and any others in squares of 16. */
+/* Planes of an image to pixels of three; other matrices of elements of four bytes in squares of 16. */
 #include <immintrin.h>
 
 #include "common/share.h"
@@ -26,6 +26,32 @@ static void interleave_3(const int32_t *x, int32_t count, int32_t first, int32_t
             const __m512i both = _mm512_permutex2var_epi32(a, _mm512_loadu_si512(pairs[v]), b);
             _mm512_storeu_si512(y + 3 * (ptrdiff_t)i + 16 * v,
                                 _mm512_mask_permutexvar_epi32(both, third[v], _mm512_loadu_si512(thirds[v]), c));
+        }
+    }
+    for (; i < end; i++) {
+        for (int32_t plane = 0; plane < 3; plane++) {
+            y[3 * (ptrdiff_t)i + plane] = x[plane * (ptrdiff_t)count + i];
+        }
+    }
+}
+
+/* The same of bytes. */
+static void interleave_bytes(const int8_t *x, int32_t count, int32_t first, int32_t end, int8_t *y) {
+    int8_t places[3][3][16]; /* of a byte of vector v in plane p; -1 where it is from another */
+    for (int32_t i = 0; i < 48; i++) {
+        for (int32_t plane = 0; plane < 3; plane++) {
+            places[i / 16][plane][i % 16] = (int8_t)(i % 3 == plane ? i / 3 : -1);
+        }
+    }
+    int32_t i = first;
+    for (; i + 16 <= end; i += 16) {
+        for (int32_t v = 0; v < 3; v++) {
+            __m128i all = _mm_setzero_si128();
+            for (int32_t plane = 0; plane < 3; plane++) {
+                const __m128i bytes = _mm_loadu_si128((const void *)(x + plane * (ptrdiff_t)count + i));
+                all = _mm_or_si128(all, _mm_shuffle_epi8(bytes, _mm_loadu_si128((const void *)places[v][plane])));
+            }
+            _mm_storeu_si128((void *)(y + 3 * (ptrdiff_t)i + 16 * v), all);
         }
     }
     for (; i < end; i++) {
@@ -91,7 +117,9 @@ void nnacl_transpose_any_avx512(const nnacl_ctx *ctx, const void *params, const 
         const int32_t matrix = row / rows, first = row - matrix * rows, left = share.end - row;
         const int32_t end = left < rows - first ? first + left : rows;
         const ptrdiff_t offset = (ptrdiff_t)matrix * rows * columns;
-        if (columns == 3) {
+        if (p->element_size == 1) {
+            interleave_bytes((const int8_t *)in[0] + offset, rows, first, end, (int8_t *)out[0] + offset);
+        } else if (columns == 3) {
             interleave_3((const int32_t *)in[0] + offset, rows, first, end, (int32_t *)out[0] + offset);
         } else {
             squares((const int32_t *)in[0] + offset, rows, columns, first, end, (int32_t *)out[0] + offset);

@@ -152,6 +152,9 @@ bool nnacl_dense_compressed_accepts_words(const void *params);
 /* For the kernel of quantize that knows one scale, bytes, and rounding by the machine. */
 bool nnacl_quantize_accepts_bytes(const void *params);
 
+/* For the kernel of requantize that looks bytes up. */
+bool nnacl_requantize_accepts_table(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -205,6 +205,10 @@ static const char *requantize_resize(void *params, const nnacl_tensor *in, int32
     return same_shape(&in[0], p->to, &out[0], &p->count);
 }
 
+bool nnacl_requantize_accepts_table(const void *params) {
+    return nnacl_requantize_by_table(params);
+}
+
 static int32_t requantize_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_requantize_params *p = params;
     (void)kernel;

@@ -25,30 +25,18 @@ static void store(int32_t dtype, void *y, int32_t i, int32_t value) {
     }
 }
 
-static int32_t requantized(const nnacl_requantize_params *p, int32_t x) {
-    int32_t y;
-    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
-        y = nnacl_requant_float(x - p->x_zero, p->scale, p->y_zero, p->q_min, p->q_max);
-    } else {
-        y = nnacl_add_saturate(nnacl_requant(x - p->x_zero, p->mult, p->shift, p->rounding), p->y_zero);
-    }
-    return nnacl_clamp_s32(y, p->q_min, p->q_max);
-}
-
 void nnacl_requantize_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_requantize_params *p = params;
     const nnacl_range share = nnacl_share(ctx, p->count);
     if (share.end - share.begin >= NNACL_REQUANTIZE_MANY && nnacl_requantize_by_table(p)) {
         uint8_t *table = ctx->workspace;
-        for (int32_t byte = 0; byte < 256; byte++) {
-            table[byte] = (uint8_t)requantized(p, p->from == NNACL_S8 ? (int8_t)byte : byte);
-        }
+        nnacl_requantize_fill(p, table);
         for (int32_t i = share.begin; i < share.end; i++) {
             ((uint8_t *)out[0])[i] = table[((const uint8_t *)in[0])[i]];
         }
         return;
     }
     for (int32_t i = share.begin; i < share.end; i++) {
-        store(p->to, out[0], i, requantized(p, load(p->from, in[0], i)));
+        store(p->to, out[0], i, nnacl_requantized(p, load(p->from, in[0], i)));
     }
 }
