@@ -33,6 +33,49 @@ NNACL_ALWAYS_INLINE void tile_step(__m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANE
     }
 }
 
+static __attribute__((noinline)) void tile_finish(const nnacl_tile *t, const __m512i *sums, int32_t rows,
+                                                  int32_t panels) {
+    for (int32_t j = 0; j < panels; j++) {
+        const nnacl_requant_lanes requant = t->requant[j]; /* what is written cannot lie there */
+        for (int32_t r = 0; r < rows; r++) {
+            nnacl_requant_store_avx512(sums[r * panels + j], &requant, t->columns - 16 * j,
+                                       t->y + r * t->y_step + 16 * j);
+        }
+    }
+}
+
+/* Under float-even. */
+NNACL_ALWAYS_INLINE void tile_store_scaled(const nnacl_tile *t, __m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
+                                           const int32_t rows, const int32_t panels) {
+    const int32_t low = t->requant[0].low, high = t->requant[0].high;
+    const __m512i zero = _mm512_set1_epi32(t->requant[0].zero);
+#pragma GCC unroll 3
+    for (int32_t j = 0; j < panels; j++) {
+        const __m512i scales = t->requant[j].multiplier;
+        const __mmask16 lanes = nnacl_lanes_s32_avx512(t->columns - 16 * j);
+#pragma GCC unroll 8
+        for (int32_t r = 0; r < rows; r++) {
+            const __m512i scaled = nnacl_requant_scaled_avx512(sums[r][j], scales, low, high);
+            const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_add_epi32(scaled, zero));
+            _mm_mask_storeu_epi8(t->y + r * t->y_step + 16 * j, lanes, bytes);
+        }
+    }
+}
+
+/* Under the other contracts, whose code is long: in a loop. */
+NNACL_ALWAYS_INLINE void tile_store(const nnacl_tile *t, __m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
+                                    const int32_t rows, const int32_t panels) {
+    __m512i all[NNACL_TILE_ROWS * NNACL_TILE_PANELS];
+#pragma GCC unroll 8
+    for (int32_t r = 0; r < rows; r++) {
+#pragma GCC unroll 3
+        for (int32_t j = 0; j < panels; j++) {
+            all[r * panels + j] = sums[r][j];
+        }
+    }
+    tile_finish(t, all, rows, panels);
+}
+
 NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, const int32_t panels) {
     __m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS];
 #pragma GCC unroll 3
@@ -62,12 +105,10 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
             tile_step(sums, a, i, t->run - i, b, t->panel_step, rows, panels);
         }
     }
-#pragma GCC unroll 3
-    for (int32_t j = 0; j < panels; j++) {
-#pragma GCC unroll 8
-        for (int32_t r = 0; r < rows; r++) {
-            nnacl_requant_store_avx512(sums[r][j], &t->requant[j], t->columns - 16 * j, t->y + r * t->y_step + 16 * j);
-        }
+    if (t->requant[0].rounding == NNACL_ROUND_FLOAT_EVEN) {
+        tile_store_scaled(t, sums, rows, panels);
+    } else {
+        tile_store(t, sums, rows, panels);
     }
 }
 

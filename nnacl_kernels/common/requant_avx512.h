@@ -90,21 +90,30 @@ static inline __m512i nnacl_requant_single_avx512(__m512i value, __m512i multipl
     return _mm512_maskz_mov_epi32(_mm512_cmpge_epi32_mask(shift, least), result);
 }
 
-/* nnacl_requant_channel() for `count` <= 16 channels: writes s8. */
-static inline void nnacl_requant_store_avx512(__m512i sums, const nnacl_requant_lanes *r, int32_t count, int8_t *y) {
+/* nnacl_requant_channel() for 16 channels under float-even, without the zero point. */
+static inline __m512i nnacl_requant_scaled_avx512(__m512i sums, __m512i scales, int32_t low, int32_t high) {
+    const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_castsi512_ps(scales));
+    const __m512 least = _mm512_set1_ps((float)low), most = _mm512_set1_ps((float)high);
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(product, least), most));
+}
+
+/* nnacl_requant_channel() for 16 channels. */
+static inline __m512i nnacl_requant_avx512(__m512i sums, const nnacl_requant_lanes *r) {
     const __m512i low = _mm512_set1_epi32(r->low), high = _mm512_set1_epi32(r->high);
     __m512i scaled;
     if (r->rounding == NNACL_ROUND_FLOAT_EVEN) {
-        __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_castsi512_ps(r->multiplier));
-        product = _mm512_min_ps(_mm512_max_ps(product, _mm512_cvtepi32_ps(low)), _mm512_cvtepi32_ps(high));
-        scaled = _mm512_cvtps_epi32(product);
+        scaled = nnacl_requant_scaled_avx512(sums, r->multiplier, r->low, r->high);
     } else {
         scaled = r->rounding == NNACL_ROUND_SINGLE ? nnacl_requant_single_avx512(sums, r->multiplier, r->shift)
                                                    : nnacl_requant_double_avx512(sums, r->multiplier, r->shift, r->up);
         scaled = _mm512_min_epi32(_mm512_max_epi32(scaled, low), high);
     }
-    scaled = _mm512_add_epi32(scaled, _mm512_set1_epi32(r->zero));
-    _mm_mask_storeu_epi8(y, nnacl_lanes_s32_avx512(count), _mm512_cvtepi32_epi8(scaled));
+    return _mm512_add_epi32(scaled, _mm512_set1_epi32(r->zero));
+}
+
+/* The same for `count` <= 16 channels: writes s8. */
+static inline void nnacl_requant_store_avx512(__m512i sums, const nnacl_requant_lanes *r, int32_t count, int8_t *y) {
+    _mm_mask_storeu_epi8(y, nnacl_lanes_s32_avx512(count), _mm512_cvtepi32_epi8(nnacl_requant_avx512(sums, r)));
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
+#include "conv/depthwise_quads.h"
 #include "conv/winograd.h"
 #include "nnacl_kernels.h"
 
@@ -312,6 +313,29 @@ bool nnacl_conv2d_accepts_centred(const void *params) {
     return p->w_zero == 0 && nnacl_conv2d_accepts_panels(params);
 }
 
+bool nnacl_depthwise_accepts_quads(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->w_zero == 0 && p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 &&
+           p->out_c >= 32 && nnacl_depthwise_accepts_plain(params);
+}
+
+/* Weights [3][3][channels]. */
+static void pack_quads(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
+    memset(packed, 0, (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES);
+    for (int32_t channel = 0; channel < p->out_c; channel++) {
+        int8_t *block = packed + (ptrdiff_t)(channel / NNACL_QUADS_BLOCK) * NNACL_QUADS_BYTES;
+        const int32_t place = 4 * nnacl_quads_place(channel % NNACL_QUADS_BLOCK);
+        int32_t sum = 0;
+        for (int32_t tap = 0; tap < 9; tap++) {
+            const int8_t weight = weights[(ptrdiff_t)tap * p->out_c + channel];
+            block[4 * NNACL_QUADS_BLOCK * (1 + tap % 3) + place + tap / 3] = weight;
+            sum += weight;
+        }
+        const int32_t start = -(128 + p->x_zero) * sum;
+        memcpy(block + place, &start, sizeof start);
+    }
+}
+
 bool nnacl_depthwise_accepts_wide(const void *params) {
     return ((const nnacl_conv2d_params *)params)->out_c >= 16 && nnacl_depthwise_accepts_plain(params);
 }
@@ -333,6 +357,9 @@ static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
 static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_VNNI) {
+        return index == 1 ? (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES : 0;
+    }
     if (is_small_s8(kernel)) {
         return index > 0 ? nnacl_depthwise_small_packed_size(p, kernel->isa, index) : 0;
     }
@@ -343,6 +370,10 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
 static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                            void *packed) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->isa == NNACL_ISA_VNNI) {
+        pack_quads(p, in[index], packed);
+        return;
+    }
     if (is_small_s8(kernel)) {
         nnacl_depthwise_small_pack(p, kernel->isa, in, packed);
         return;

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 3 x 3 taps, 64 channels at a time: the bytes of the three lines are interleaved to quads, which vpdpbusd multiplies
+ * by those of the weights. It takes bytes without a sign, so 128 is added to each and their sum taken off before. */
+#include "common/requant_avx512.h"
+#include "common/share.h"
+#include "conv/conv.h"
+#include "conv/depthwise_quads.h"
+
+NNACL_DECLARE(nnacl_depthwise_conv2d_s8_vnni);
+
+/* A block of channels of an output row. */
+typedef struct quads_row {
+    const nnacl_conv2d_params *p;
+    const int8_t *lines[3]; /* at the first channel of the block; NULL: padding */
+    const int8_t *weights;
+    __mmask64 lanes;
+    __m512i padding, start[4];
+    nnacl_requant_lanes requant[4];
+    int8_t *y;
+} quads_row;
+
+/* Four natural vectors of 16 channels to the order of the block. */
+static void reorder(__m512i v[4]) {
+    const __m512i a = _mm512_shuffle_i32x4(v[0], v[1], 0x44), b = _mm512_shuffle_i32x4(v[2], v[3], 0x44);
+    const __m512i c = _mm512_shuffle_i32x4(v[0], v[1], 0xee), d = _mm512_shuffle_i32x4(v[2], v[3], 0xee);
+    v[0] = _mm512_shuffle_i32x4(a, b, 0x88);
+    v[1] = _mm512_shuffle_i32x4(a, b, 0xdd);
+    v[2] = _mm512_shuffle_i32x4(c, d, 0x88);
+    v[3] = _mm512_shuffle_i32x4(c, d, 0xdd);
+}
+
+/* Requantization and the sums to start from, for the channels from `channel` on. */
+static void prepare(quads_row *row, const int8_t *packed, const int32_t *bias, const void *requant, int32_t channel) {
+    const nnacl_conv2d_params *p = row->p;
+    __m512i multipliers[4], shifts[4], biases[4];
+    uint64_t up = 0;
+    for (int32_t q = 0; q < 4; q++) {
+        const int32_t left = p->out_c - channel - 16 * q, first = left > 0 ? channel + 16 * q : channel;
+        row->requant[q] =
+            nnacl_requant_lanes_avx512(requant, p->out_c, first, left, p->rounding, p->y_zero, p->q_min, p->q_max);
+        multipliers[q] = row->requant[q].multiplier;
+        shifts[q] = row->requant[q].shift;
+        biases[q] =
+            bias ? _mm512_maskz_loadu_epi32(nnacl_lanes_s32_avx512(left), bias + first) : _mm512_setzero_si512();
+        up |= (uint64_t)row->requant[q].up << 16 * q;
+    }
+    reorder(multipliers);
+    reorder(shifts);
+    reorder(biases);
+    uint64_t turned = 0;
+    for (int32_t c = 0; c < NNACL_QUADS_BLOCK; c++) {
+        turned |= (up >> c & 1) << nnacl_quads_place(c);
+    }
+    for (int32_t q = 0; q < 4; q++) {
+        row->requant[q].multiplier = multipliers[q];
+        row->requant[q].shift = shifts[q];
+        row->requant[q].up = (__mmask16)(turned >> 16 * q);
+        row->start[q] = _mm512_add_epi32(biases[q], _mm512_loadu_si512(packed + 64 * q));
+    }
+    row->weights = packed + 4 * NNACL_QUADS_BLOCK;
+}
+
+/* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
+static inline __attribute__((always_inline)) void dot(__m512i *sum, __m512i left, __m512i right) {
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
+}
+
+static inline __m512i line_at(const quads_row *row, int32_t line, int32_t x, const bool inside) {
+    if (!inside && (!row->lines[line] || x < 0 || x >= row->p->in_w)) {
+        return row->padding;
+    }
+    const __m512i bytes = _mm512_maskz_loadu_epi8(row->lanes, row->lines[line] + (ptrdiff_t)x * row->p->in_c);
+    return _mm512_xor_si512(bytes, _mm512_set1_epi8((char)0x80));
+}
+
+static inline __attribute__((always_inline)) void output(const quads_row *row, int32_t column, int32_t ix,
+                                                         const bool inside, const bool scales) {
+    __m512i sums[4] = {row->start[0], row->start[1], row->start[2], row->start[3]};
+    const __m512i none = _mm512_setzero_si512();
+#pragma GCC unroll 3
+    for (int32_t kx = 0; kx < 3; kx++) {
+        const __m512i a = line_at(row, 0, ix + kx, inside), b = line_at(row, 1, ix + kx, inside);
+        const __m512i c = line_at(row, 2, ix + kx, inside);
+        const __m512i ab = _mm512_unpacklo_epi8(a, b), c0 = _mm512_unpacklo_epi8(c, none);
+        const __m512i ab_high = _mm512_unpackhi_epi8(a, b), c0_high = _mm512_unpackhi_epi8(c, none);
+        const int8_t *w = row->weights + kx * 4 * NNACL_QUADS_BLOCK;
+        dot(&sums[0], _mm512_unpacklo_epi16(ab, c0), _mm512_loadu_si512(w));
+        dot(&sums[1], _mm512_unpackhi_epi16(ab, c0), _mm512_loadu_si512(w + 64));
+        dot(&sums[2], _mm512_unpacklo_epi16(ab_high, c0_high), _mm512_loadu_si512(w + 128));
+        dot(&sums[3], _mm512_unpackhi_epi16(ab_high, c0_high), _mm512_loadu_si512(w + 192));
+    }
+    if (scales) {
+        const int32_t low = row->requant[0].low, high = row->requant[0].high;
+        const __m512i zero = _mm512_set1_epi32(row->requant[0].zero);
+#pragma GCC unroll 4
+        for (int32_t q = 0; q < 4; q++) {
+            const __m512i scaled = nnacl_requant_scaled_avx512(sums[q], row->requant[q].multiplier, low, high);
+            sums[q] = _mm512_add_epi32(scaled, zero);
+        }
+    } else {
+        for (int32_t q = 0; q < 4; q++) {
+            sums[q] = nnacl_requant_avx512(sums[q], &row->requant[q]);
+        }
+    }
+    const __m512i words = _mm512_packs_epi32(sums[0], sums[1]), words_high = _mm512_packs_epi32(sums[2], sums[3]);
+    _mm512_mask_storeu_epi8(row->y + (ptrdiff_t)column * row->p->out_c, row->lanes,
+                            _mm512_packs_epi16(words, words_high));
+}
+
+/* All of the row; `whole`: no line is padding. `scales`: under float-even. */
+static inline __attribute__((always_inline)) void outputs(const quads_row *given, bool whole, const bool scales) {
+    const quads_row row = *given; /* what is written cannot lie there */
+    const int32_t end = row.p->out_w, stride = row.p->stride_w, in_w = row.p->in_w;
+    int32_t ix = -row.p->pad_left;
+    for (int32_t column = 0; column < end; column++, ix += stride) {
+        if (whole && ix >= 0 && ix + 3 <= in_w) {
+            output(&row, column, ix, true, scales);
+        } else {
+            output(&row, column, ix, false, scales);
+        }
+    }
+}
+
+static void outputs_by_scales(const quads_row *row, bool whole) {
+    outputs(row, whole, true);
+}
+
+static void outputs_by_multipliers(const quads_row *row, bool whole) {
+    outputs(row, whole, false);
+}
+
+void nnacl_depthwise_conv2d_s8_vnni(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                    void *const out[]) {
+    const nnacl_conv2d_params *p = params;
+    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
+    quads_row row = {.p = p, .padding = _mm512_set1_epi8((char)(p->x_zero ^ 0x80))};
+    for (int32_t block = 0; block < nnacl_quads_blocks(p); block++) {
+        const int32_t channel = block * NNACL_QUADS_BLOCK, left = p->out_c - channel;
+        row.lanes = left >= NNACL_QUADS_BLOCK ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
+        prepare(&row, (const int8_t *)in[1] + (ptrdiff_t)block * NNACL_QUADS_BYTES, p->has_bias ? in[2] : NULL, in[3],
+                channel);
+        for (int32_t i = rows.begin; i < rows.end; i++) {
+            const int32_t image = i / p->out_h, iy = (i - image * p->out_h) * p->stride_h - p->pad_top;
+            const int8_t *x = (const int8_t *)in[0] + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c + channel;
+            for (int32_t line = 0; line < 3; line++) {
+                const bool there = iy + line >= 0 && iy + line < p->in_h;
+                row.lines[line] = there ? x + (ptrdiff_t)(iy + line) * p->in_w * p->in_c : NULL;
+            }
+            row.y = (int8_t *)out[0] + (ptrdiff_t)i * p->out_w * p->out_c + channel;
+            const bool whole = iy >= 0 && iy + 3 <= p->in_h;
+            if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
+                outputs_by_scales(&row, whole);
+            } else {
+                outputs_by_multipliers(&row, whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights of 3 x 3 taps for the kernel of depthwise_conv2d that multiplies four bytes at once: blocks of 64 channels,
+ * each 64 sums to start from (s32), then for each of three columns of taps 64 quads of the three weights and 0.
+ * Channels stand in the order that the instructions which interleave bytes make: 16 l + 4 q + e at place 16 q + 4 l +
+ * e. */
+#ifndef NNACL_DEPTHWISE_QUADS_H
+#define NNACL_DEPTHWISE_QUADS_H
+
+#include "conv/conv.h"
+
+#define NNACL_QUADS_BLOCK 64
+#define NNACL_QUADS_BYTES (4 * 4 * NNACL_QUADS_BLOCK) /* of a block */
+
+static inline int32_t nnacl_quads_blocks(const nnacl_conv2d_params *p) {
+    return p->out_c / NNACL_QUADS_BLOCK + (p->out_c % NNACL_QUADS_BLOCK != 0);
+}
+
+/* Of a channel in its block. */
+static inline int32_t nnacl_quads_place(int32_t channel) {
+    return channel / 4 % 4 * 16 + channel / 16 * 4 + channel % 4;
+}
+
+#endif
