@@ -3,6 +3,7 @@
 
 #include "common/gemm_pack.h"
 #include "common/pairs_s16.h"
+#include "common/panels.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
@@ -11,6 +12,28 @@ bool nnacl_conv2d_accepts_few(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->in_c <= 4 && p->groups == 1 && p->dilation_h == 1 && p->dilation_w == 1 && p->out_w >= 4 &&
            p->kernel_h * p->kernel_w > 1 && nnacl_conv_few_line(p) * (size_t)p->kernel_h <= 1 << 16;
+}
+
+bool nnacl_conv2d_accepts_few_centred(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->w_zero == 0 && p->has_w_zeros == 0 && p->out_w >= 8 && nnacl_conv2d_accepts_few(params);
+}
+
+void nnacl_conv_few_pack_s8(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
+    const int32_t run = p->kernel_w * p->in_c, quads = nnacl_conv_few_quads(p), depth = p->kernel_h * run;
+    memset(packed, 0, (size_t)nnacl_panel_count(p->out_c, 16) * (size_t)nnacl_conv_few_panel(p));
+    for (int32_t column = 0; column < p->out_c; column++) {
+        int8_t *panel = packed + (ptrdiff_t)(column / 16) * nnacl_conv_few_panel(p);
+        int32_t sum = 0;
+        for (int32_t i = 0; i < depth; i++) {
+            const int32_t ky = i / run, at = i - ky * run;
+            const int8_t weight = weights[(ptrdiff_t)column * depth + i];
+            panel[64 + (ky * quads + at / 4) * 64 + column % 16 * 4 + at % 4] = weight;
+            sum += weight;
+        }
+        const int32_t start = -(128 + p->x_zero) * sum;
+        memcpy(panel + column % 16 * 4, &start, sizeof start);
+    }
 }
 
 size_t nnacl_conv_few_line(const nnacl_conv2d_params *p) {

@@ -24,6 +24,16 @@ bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
 /* Floats of a line of the input with its padding, for the kernels of few channels. */
 size_t nnacl_conv_few_line(const nnacl_conv2d_params *p);
 
+/* For that of s8: quads of bytes in a kernel row, and bytes of a panel: [16] sums to start from (s32), then for each
+ * kernel row and quad [16][4] weights. */
+static inline int32_t nnacl_conv_few_quads(const nnacl_conv2d_params *p) {
+    return (p->kernel_w * p->in_c + 3) / 4;
+}
+static inline int32_t nnacl_conv_few_panel(const nnacl_conv2d_params *p) {
+    return 64 + p->kernel_h * nnacl_conv_few_quads(p) * 64;
+}
+void nnacl_conv_few_pack_s8(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
+
 /* For the DSP extension and for MVE. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa);
 size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index);

@@ -161,7 +161,7 @@ static nnacl_winograd winograd_for(const nnacl_conv2d_params *p, uint32_t isa) {
 
 static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->accepts == nnacl_conv2d_accepts_few) {
+    if (kernel->accepts == nnacl_conv2d_accepts_few || kernel->accepts == nnacl_conv2d_accepts_few_centred) {
         return conv_parts(params, kernel);
     }
     if (nnacl_kernel_is_winograd(kernel)) {
@@ -194,6 +194,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     if (kernel->accepts == nnacl_conv2d_accepts_few) {
         return nnacl_conv_few_line(p) * (size_t)p->kernel_h * sizeof(float);
     }
+    if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
+        return (nnacl_conv_few_line(p) + 4) * (size_t)p->kernel_h;
+    }
     if (reads_columns(kernel)) {
         return 0;
     }
@@ -225,6 +228,10 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
 
 static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
+        const int32_t panels = nnacl_panel_count(p->out_c, 16);
+        return index == 1 ? (size_t)panels * (size_t)nnacl_conv_few_panel(p) : 0;
+    }
     if (reads_columns(kernel)) {
         return index == 1 ? nnacl_columns_f32_size(p->out_c, (int32_t)window_size(p), NNACL_PANEL_VFP) : 0;
     }
@@ -258,6 +265,10 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
 static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                         void *packed) {
     const nnacl_conv2d_params *p = params;
+    if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
+        nnacl_conv_few_pack_s8(p, in[index], packed);
+        return;
+    }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
     if (reads_columns(kernel)) {
         nnacl_pack_columns_f32(in[index], columns, depth, NNACL_PANEL_VFP, packed);
