@@ -87,7 +87,7 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
         }
 #pragma GCC unroll 8
         for (int32_t r = 0; r < rows; r++) {
-            sums[r][j] = start;
+            sums[r][j] = t->row_starts ? _mm512_add_epi32(start, _mm512_set1_epi32(t->row_starts[r])) : start;
         }
     }
     const int8_t *b = t->b + NNACL_PANEL_QUAD * sizeof(int32_t);

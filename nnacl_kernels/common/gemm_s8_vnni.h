@@ -18,6 +18,7 @@ typedef struct nnacl_tile {
     const int8_t *b;
     ptrdiff_t panel_step;
     const int32_t *bias;                /* `columns` entries, or NULL */
+    const int32_t *row_starts;          /* added to the sums of each row, or NULL */
     const nnacl_requant_lanes *requant; /* of each panel */
     int8_t *y;
     ptrdiff_t y_step;

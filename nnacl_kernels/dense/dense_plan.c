@@ -260,6 +260,9 @@ static int32_t matmul_rows(const nnacl_matmul_params *p) {
 static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_matmul_params *p = params;
     const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? 3 : kernel->isa == NNACL_ISA_AVX2 ? 1 : 0;
+    if (kernel->isa == NNACL_ISA_VNNI) {
+        return 3 * nnacl_panel_quad_size(p->k);
+    }
     return kernel->dtype == NNACL_F32 ? panels * (size_t)p->k * NNACL_PANEL_F32 * sizeof(float) : 0;
 }
 
