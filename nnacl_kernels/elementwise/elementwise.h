@@ -133,6 +133,9 @@ bool nnacl_add_accepts_small(const void *params);
 /* No limits to a result of floats. */
 bool nnacl_binary_accepts_unclamped(const void *params);
 
+/* For kernels of add, sub and mul of s8 that know float-even only. */
+bool nnacl_binary_accepts_scales(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -67,6 +67,16 @@ bool nnacl_softmax_accepts_last_axis(const void *params) {
     return ((const nnacl_softmax_params *)params)->inner == 1;
 }
 
+bool nnacl_softmax_accepts_scaled_rows(const void *params) {
+    const nnacl_softmax_params *p = params;
+    return p->rounding == NNACL_ROUND_FLOAT_EVEN && p->to == NNACL_S8 && nnacl_softmax_accepts_last_axis(params);
+}
+
+static size_t softmax_workspace(const void *params, const nnacl_kernel *kernel) {
+    const bool has_rows = kernel->accepts == nnacl_softmax_accepts_scaled_rows;
+    return has_rows ? NNACL_SOFTMAX_ROWS * (size_t)((const nnacl_softmax_params *)params)->depth * sizeof(float) : 0;
+}
+
 const nnacl_op nnacl_softmax_op = {
     .name = "softmax",
     .params_name = "nnacl_softmax_params",
@@ -74,6 +84,7 @@ const nnacl_op nnacl_softmax_op = {
     .params_size = sizeof(nnacl_softmax_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = softmax_resize,
+    .workspace = softmax_workspace,
     .parts = softmax_parts,
 };
 
