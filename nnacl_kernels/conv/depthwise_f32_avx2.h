@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel of depthwise_conv2d with one output channel for each input channel, for the vectors of AVX2 or of whatever
  * vector_f32_*.h was included before. Windows of 3 x 3 and 5 x 5 without dilation go in tiles of two rows by up to four
- * columns: an input is read once for all outputs of the tile. Channels are the inner loop, so that memory is read in
- * long runs. */
+ * columns. Channels are the inner loop, so that memory is read in long runs. */
 #ifndef NNACL_DEPTHWISE_F32_AVX2_H
 #define NNACL_DEPTHWISE_F32_AVX2_H
 
@@ -29,7 +28,7 @@ typedef struct dw_tile {
 vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
                            const int32_t columns, const bool inside) {
     const nnacl_conv2d_params *p = t->p;
-    const int32_t reach_h = (TILE_ROWS - 1) * stride + kernel, reach_w = (columns - 1) * stride + kernel;
+    const int32_t reach = (columns - 1) * stride + kernel;
     const vector start = t->bias ? load_all(t->bias + channel) : spread(0.0f);
     const float *w = t->weights + channel;
     vector sums[TILE_ROWS][TILE_COLUMNS];
@@ -40,28 +39,30 @@ vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kern
             sums[r][c] = start;
         }
     }
-#pragma GCC unroll 7
-    for (int32_t i = 0; i < reach_h; i++) {
-        const int32_t y = t->iy + i;
-        if (y < 0 || y >= p->in_h || (t->rows == 1 && i >= kernel)) {
-            continue;
+    for (int32_t ky = 0; ky < kernel; ky++) {
+        vector weights[5];
+#pragma GCC unroll 5
+        for (int32_t kx = 0; kx < kernel; kx++) {
+            weights[kx] = load_all(w + (ptrdiff_t)(ky * kernel + kx) * p->out_c);
         }
-        const float *line = t->image + ((ptrdiff_t)y * p->in_w + t->ix) * p->in_c + channel;
-#pragma GCC unroll 11
-        for (int32_t j = 0; j < reach_w; j++) {
-            if (!inside && (t->ix + j < 0 || t->ix + j >= p->in_w)) {
+#pragma GCC unroll 2
+        for (int32_t r = 0; r < TILE_ROWS; r++) {
+            const int32_t y = t->iy + r * stride + ky;
+            if (y < 0 || y >= p->in_h || r >= t->rows) {
                 continue;
             }
-            const vector input = load_all(line + (ptrdiff_t)j * p->in_c);
-#pragma GCC unroll 2
-            for (int32_t r = 0; r < TILE_ROWS; r++) {
-                const int32_t ky = i - r * stride;
+            const float *line = t->image + ((ptrdiff_t)y * p->in_w + t->ix) * p->in_c + channel;
+#pragma GCC unroll 11
+            for (int32_t j = 0; j < reach; j++) {
+                if (!inside && (t->ix + j < 0 || t->ix + j >= p->in_w)) {
+                    continue;
+                }
+                const vector input = load_all(line + (ptrdiff_t)j * p->in_c);
 #pragma GCC unroll 4
                 for (int32_t c = 0; c < columns; c++) {
                     const int32_t kx = j - c * stride;
-                    if (ky >= 0 && ky < kernel && kx >= 0 && kx < kernel) {
-                        const vector weight = load_all(w + (ptrdiff_t)(ky * kernel + kx) * p->out_c);
-                        sums[r][c] = madd(input, weight, sums[r][c]);
+                    if (kx >= 0 && kx < kernel) {
+                        sums[r][c] = madd(input, weights[kx], sums[r][c]);
                     }
                 }
             }
