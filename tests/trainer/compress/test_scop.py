@@ -172,6 +172,10 @@ def test_mistakes_are_named() -> None:
         Scop(0.5, data=(x, y), criterion=lambda a, b: F.cross_entropy(a, b) * math.nan).apply(conv_net())
     with pytest.raises(InputError, match="all finite"):
         Scop(0.5, data=(x * math.nan, y)).apply(conv_net())
+    two = Scop(0.5, data=(x, y))
+    two.on_data((x, x))
+    with pytest.raises(InputError, match="a model of 2 inputs"):
+        two.apply(conv_net())
     with pytest.raises(InputError, match="correlation of knockoffs"):
         GaussianKnockoffs(1.0)
     knockoffs = GaussianKnockoffs()
