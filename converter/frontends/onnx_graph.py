@@ -28,7 +28,10 @@ from ..passes.fold_constants import folded_output
 from .problems import attribute_in
 
 WITHOUT_EFFECT = frozenset(
-    ("momentum", "ratio", "seed", "saturate", "stash_type", "storage_order", "is_test", "consumed_inputs", "epsilon")
+    (
+        *("momentum", "ratio", "seed", "saturate", "stash_type", "storage_order", "is_test", "consumed_inputs"),
+        *("epsilon", "nodes_hitrates"),
+    )
 )
 """Attributes that do not change the result of inference where a row leaves them unread."""
 

@@ -111,9 +111,22 @@ def _without_local_functions(model: onnx.ModelProto, where: str) -> onnx.ModelPr
         return model
     require_few_nodes(model, where)
     try:
-        return inliner.inline_local_functions(model)
+        inlined = inliner.inline_local_functions(model)
+        # Functions of another opset are left alone, though few operators differ from one to the next.
+        return inlined if not inlined.functions else inliner.inline_local_functions(_of_one_opset(model))
     except Exception as error:  # a C++ exception of the onnx package
         raise ModelFormatError(f"its functions cannot be inlined: {one_line(error)}", where=where) from error
+
+
+def _of_one_opset(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with functions that state its own opsets."""
+    same = onnx.ModelProto()
+    same.CopyFrom(model)
+    versions = {item.domain: item.version for item in model.opset_import}
+    for function in same.functions:
+        for item in function.opset_import:
+            item.version = versions.get(item.domain, item.version)
+    return same
 
 
 def _modern(model: onnx.ModelProto, where: str) -> onnx.ModelProto:

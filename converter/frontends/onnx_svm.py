@@ -63,14 +63,20 @@ def svm_regressor(g: Builder, node: OnnxNode) -> Value:
     return g.add("where", [g.add("greater", [total, g.const(np.float32(0.0), "zero")]), one, other])
 
 
+LEAST_PROBABILITY = 1e-7
+"""Of a class, as ONNX Runtime has it."""
+
+
 def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
-    """SVMClassifier of several classes: each pair of classes decides for one of them, the most votes win."""
+    """SVMClassifier: each pair of classes decides for one of them, the most votes win. Of two classes it gives the
+    decision for each, or the probability that a sigmoid makes of it."""
     x, features = _features(g, node)
     labels, kind = labels_of(node), node.text("kernel_type", "LINEAR")
     counts = node.integers("vectors_per_class") or []
-    if node.reals("prob_a") or node.text("post_transform", "NONE") != "NONE":
-        raise Reject("probabilities are not supported", "export it without them")
-    if len(counts) != len(labels) or len(labels) < 3:
+    slopes, shifts = node.reals("prob_a") or [], node.reals("prob_b") or []
+    if node.text("post_transform", "NONE") != "NONE" or (slopes and (len(labels) != 2 or len(shifts) != len(slopes))):
+        raise Reject("probabilities of more than two classes are not supported", "export it without them")
+    if len(counts) != len(labels) or len(labels) < 2:
         raise Reject(f"{len(counts)} groups of support vectors for {len(labels)} classes are not supported")
     total = sum(counts)
     vectors = np.asarray(node.reals("support_vectors") or [], np.float32)
@@ -94,7 +100,16 @@ def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
     # A vote for the first class of a pair counts as one for it and takes away the one for the second.
     counted = g.add("matmul", [is_first, g.const(votes[0] - votes[1], "votes")])
     counted = g.add("add", [counted, g.const(votes[1].sum(axis=0), "votes")])
-    return [chosen_label(g, counted, labels), decisions]
+    label = chosen_label(g, counted, labels)
+    if len(labels) > 2:
+        return [label, decisions]
+    if not slopes:
+        return [label, g.add("concat", [g.add("neg", [decisions]), decisions], {"axis": 1})]
+    scaled = g.add("mul", [decisions, g.const(np.float32(-slopes[0]), "slope")])
+    first = g.add("sigmoid", [g.add("add", [scaled, g.const(np.float32(-shifts[0]), "shift")])])
+    first = g.add("clip", [first], {"alpha": LEAST_PROBABILITY, "beta": 1.0 - LEAST_PROBABILITY})
+    second = g.add("sub", [g.const(np.float32(1.0), "one"), first])
+    return [label, g.add("concat", [first, second], {"axis": 1})]
 
 
 ROWS: dict[str, Row] = {"SVMClassifier": svm_classifier, "SVMRegressor": svm_regressor}

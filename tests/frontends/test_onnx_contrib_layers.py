@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import check, make_model, numbers
+from onnx_models import check, make_model, numbers, run_reference, save
+
+import microlith
+from microlith import modelfile
+from microlith.converter import convert
 
 DOMAIN = "com.microsoft"
 TYPES = {
@@ -261,3 +266,49 @@ def test_svm_classifier(kernel: str, tmp_path: Path) -> None:
     }
     outputs, types = ("label", "scores"), {"label": TensorProto.INT64}
     hold("SVMClassifier", tmp_path, {"x": numbers(9, 5)}, domain="ai.onnx.ml", outputs=outputs, types=types, **attrs)
+
+
+def two_classes(**attrs: Any) -> dict[str, Any]:
+    return {
+        "kernel_type": "RBF",
+        "kernel_params": [0.4, 0.3, 2.0],
+        "vectors_per_class": [2, 3],
+        "support_vectors": numbers(25, seed=1).tolist(),
+        "coefficients": numbers(5, seed=2).tolist(),
+        "rho": [0.05],
+        "classlabels_ints": [4, 7],
+        **attrs,
+    }
+
+
+def test_svm_classifier_of_two_classes(tmp_path: Path) -> None:
+    outputs, types, x = ("label", "scores"), {"label": TensorProto.INT64}, numbers(9, 5)
+    hold("SVMClassifier", tmp_path, {"x": x}, domain="ai.onnx.ml", outputs=outputs, types=types, **two_classes())
+
+
+def test_probabilities_of_two_classes(tmp_path: Path) -> None:
+    """Platt's sigmoid of the decision, which is taken from ONNX Runtime. Its own probabilities are where an iteration
+    ends as soon as it is within 0.005 / 2 of that."""
+    x, outputs = numbers(9, 5), ["label", "scores"]
+    models = [
+        make_model(
+            [helper.make_node("SVMClassifier", ["x"], outputs, domain="ai.onnx.ml", **two_classes(**attrs))],
+            {"x": x.shape},
+            outputs,
+            types={"label": TensorProto.INT64},
+            domains=["ai.onnx.ml"],
+        )
+        for attrs in ({}, {"prob_a": [-1.6], "prob_b": [0.2]})
+    ]
+    label, scores = run_reference(models[0], {"x": x})
+    first = 1 / (1 + np.exp(-1.6 * scores[:, 1].astype(np.float64) + 0.2))
+    results = runtime_results(models[1], {"x": x}, tmp_path)
+    np.testing.assert_array_equal(results["label"], label)
+    np.testing.assert_allclose(results["scores"], np.stack([first, 1 - first], axis=1), rtol=1e-5)
+    np.testing.assert_allclose(results["scores"], run_reference(models[1], {"x": x})[1], atol=5e-3)
+
+
+def runtime_results(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray], folder: Path) -> dict[str, np.ndarray]:
+    modelfile.save(convert(save(model, folder)), folder / "model.lith")
+    with microlith.load(folder / "model.lith") as session:
+        return dict(session.run(feeds))

@@ -15,6 +15,7 @@ from onnx_models import converted, make_model
 from microlith.codegen.fused_layers import expanded
 from microlith.converter import convert
 from microlith.errors import ModelFormatError
+from microlith.evaluate import evaluate
 
 OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
 
@@ -80,3 +81,14 @@ def test_nested_functions_are_expanded(tmp_path: Path) -> None:
     """Three levels of two calls each are eight nodes."""
     graph = converted(levels(3, helper.make_node("Exp", ["x"], ["y"])), tmp_path)
     assert [node.op for node in expanded(graph).nodes] == ["exp"] * 8
+
+
+@pytest.mark.parametrize("opset", [14, 16, 18])
+def test_a_function_of_another_opset(opset: int) -> None:
+    """As converters write that bring their functions with them."""
+    model = make_model([call("F", "x", "y")], {"x": (2, 3)}, ["y"], domains=["own"])
+    nodes = [helper.make_node("Relu", ["x"], ["t"]), helper.make_node("Neg", ["t"], ["y"])]
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("own", 1)]
+    model.functions.append(helper.make_function("own", "F", ["x"], ["y"], nodes, opsets))
+    x = np.array([[-1, 0, 2], [3, -4, 5]], np.float32)
+    np.testing.assert_array_equal(evaluate(convert(model), {"x": x})["y"], -np.maximum(x, 0))

@@ -153,6 +153,14 @@ def test_tree_ensemble(dtype: type, tmp_path: Path) -> None:
     hold(model_of("TreeEnsemble", {"x": x}, {"y": kind}, version=5, **tensors), {"x": x}, tmp_path)
 
 
+def test_how_often_nodes_were_hit_says_nothing(tmp_path: Path) -> None:
+    """Every tree of scikit-learn's converter has it."""
+    attrs = older_trees("target", [0], trees=1)
+    attrs["nodes_hitrates"] = [1.0] * len(attrs["nodes_truenodeids"])
+    model = model_of("TreeEnsembleRegressor", {"x": rows_of()}, {"y": TensorProto.FLOAT}, n_targets=1, **attrs)
+    hold(model, {"x": rows_of()}, tmp_path)
+
+
 def test_trees_that_lead_in_a_circle(tmp_path: Path) -> None:
     attrs = older_trees("target", [0], trees=1)
     attrs["nodes_truenodeids"][4] = 1
