@@ -106,10 +106,10 @@ def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
     if not slopes:
         return [label, g.add("concat", [g.add("neg", [decisions]), decisions], {"axis": 1})]
     scaled = g.add("mul", [decisions, g.const(np.float32(-slopes[0]), "slope")])
-    first = g.add("sigmoid", [g.add("add", [scaled, g.const(np.float32(-shifts[0]), "shift")])])
-    first = g.add("clip", [first], {"alpha": LEAST_PROBABILITY, "beta": 1.0 - LEAST_PROBABILITY})
-    second = g.add("sub", [g.const(np.float32(1.0), "one"), first])
-    return [label, g.add("concat", [first, second], {"axis": 1})]
+    likely = g.add("sigmoid", [g.add("add", [scaled, g.const(np.float32(-shifts[0]), "shift")])])
+    likely = g.add("clip", [likely], {"alpha": LEAST_PROBABILITY, "beta": 1.0 - LEAST_PROBABILITY})
+    rest = g.add("sub", [g.const(np.float32(1.0), "one"), likely])
+    return [label, g.add("concat", [likely, rest], {"axis": 1})]
 
 
 ROWS: dict[str, Row] = {"SVMClassifier": svm_classifier, "SVMRegressor": svm_regressor}
