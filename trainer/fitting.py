@@ -153,6 +153,8 @@ def fit(
         **compressor.hyperparameters(), **(notes or {}),
         "strategy": strategy if isinstance(strategy, str) else type(strategy).__name__, "devices": devices,
     }  # fmt: skip
+    if strategy == "ray":
+        strategy, devices, options = ray_options(options)
     table = RunTable(run_dir)
     run, resumed = join_run(table, name or type(model).__name__, describe(loaders.train), hyperparameters, resume)
     folder = table.path(run)
@@ -163,8 +165,6 @@ def fit(
     points = [_checkpoint(folder, "last", save_on_train_epoch_end=True)]
     if checkpoint_steps:
         points.append(_checkpoint(folder, "last", every_n_train_steps=checkpoint_steps))
-    if strategy == "ray":
-        strategy, devices, options = ray_options(options)
     with quiet(), deterministic():
         trainer = Trainer(
             max_epochs=epochs,

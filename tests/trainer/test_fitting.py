@@ -18,7 +18,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 from microlith import trainer
-from microlith.errors import InputError, ShapeError
+from microlith.errors import InputError, MicrolithError, ShapeError
 from microlith.trainer.runs import RunError, RunTable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -252,6 +252,15 @@ def test_what_only_plain_models_have(tmp_path: Path) -> None:
     bare = nn.Linear(1, 1)
     with pytest.raises(InputError, match="expected a pair"):
         train(tmp_path, bare, data=np.zeros(3))
+
+
+def test_without_ray_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "ray"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MicrolithError, match=r"needs the package ray[^$]*pip install 'microlith\[ray\]'"):
+        train(tmp_path, strategy="ray")
+    assert not (tmp_path / "runs.db").exists()
 
 
 def test_nan_names_the_step(tmp_path: Path) -> None:
