@@ -59,8 +59,8 @@ def test_two_local_workers(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
     places = [str(tmp_path / name) for name in ("runs", "weights.pt", "storage")]
     command = [sys.executable, str(tmp_path / "program.py"), str(Path(__file__).parent), *places]
-    environment = {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_TRAIN_V2_ENABLED": "1"}
-    result = subprocess.run(command, capture_output=True, text=True, timeout=500, env=environment)
+    ray = {"RAY_AUTH_MODE": "disabled", "RAY_TRAIN_V2_ENABLED": "1", "RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "400"}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=500, env={**os.environ, **ray})
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
     one = run(tmp_path / "one", batch_size=50)
     (row,) = RunTable(tmp_path / "runs").all()
