@@ -5,8 +5,8 @@ VENV := .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 MODELS ?=
-# Where pip looks for PyTorch too. On Linux its default has CUDA, which nothing here needs;
-# https://download.pytorch.org/whl/cpu has it for processors, a tenth of the size.
+# Where pip looks for PyTorch too. On Linux its default has CUDA, which nothing here needs; PyTorch's own page of
+# installation names an index with builds for processors, a tenth of the size.
 TORCH_INDEX ?=
 KERNELS ?= own
 COMPILER ?= gcc
