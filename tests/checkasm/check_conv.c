@@ -55,7 +55,7 @@ static void draw(check_case *c) {
         p->q_min = INT16_MIN;
         p->q_max = INT16_MAX;
     }
-    p->x_zero = check_zero(c);
+    p->x_zero = c->dtype == NNACL_S16 && check_chance(c, 70) ? 0 : check_zero(c);
     p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
