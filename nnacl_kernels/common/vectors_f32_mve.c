@@ -35,10 +35,8 @@
 
 __asm__(VECTORS("nnacl_add_vectors_mve", "vadd.f32 q0, q0, q1\n"));
 __asm__(VECTORS("nnacl_sub_vectors_mve", "vsub.f32 q0, q0, q1\n"));
-__asm__(VECTORS("nnacl_mul_vectors_mve", "vmul.f32 q0, q0, q1\n"));
 __asm__(SCALAR("nnacl_add_scalar_mve", "vadd.f32 q0, q0, q1\n"));
 __asm__(SCALAR("nnacl_sub_scalar_mve", "vsub.f32 q0, q0, q1\n"));
-__asm__(SCALAR("nnacl_mul_scalar_mve", "vmul.f32 q0, q0, q1\n"));
 __asm__(SCALAR("nnacl_sub_from_scalar_mve", "vsub.f32 q0, q1, q0\n"));
 
 __asm__(SCALAR("nnacl_add_scaled_mve", "vldrw.u32 q1, [r2]\n" "vfma.f32 q1, q0, r4\n" "vmov q0, q1\n"));

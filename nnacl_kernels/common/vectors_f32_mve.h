@@ -9,11 +9,9 @@ typedef void (*nnacl_vectors_f32)(const float *a, const float *b, float *y, int3
 
 void nnacl_add_vectors_mve(const float *a, const float *b, float *y, int32_t count);
 void nnacl_sub_vectors_mve(const float *a, const float *b, float *y, int32_t count);
-void nnacl_mul_vectors_mve(const float *a, const float *b, float *y, int32_t count);
 /* With *b in place of b. */
 void nnacl_add_scalar_mve(const float *a, const float *b, float *y, int32_t count);
 void nnacl_sub_scalar_mve(const float *a, const float *b, float *y, int32_t count);
-void nnacl_mul_scalar_mve(const float *a, const float *b, float *y, int32_t count);
 /* y += a * *b. */
 void nnacl_add_scaled_mve(const float *a, const float *b, float *y, int32_t count);
 /* *b - a. */

@@ -35,6 +35,7 @@ static void run(const nnacl_ctx *ctx, const nnacl_binary_params *p, const void *
     }
 }
 
+/* Not the product: MVE takes denormal numbers for zero, and infinity times one of them would not be a number. */
 #define BINARY(op, of_scalar)                                                                                          \
     NNACL_DECLARE(nnacl_##op##_f32_mve);                                                                               \
     void nnacl_##op##_f32_mve(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {   \
@@ -44,4 +45,3 @@ static void run(const nnacl_ctx *ctx, const nnacl_binary_params *p, const void *
 
 BINARY(add, nnacl_add_scalar_mve)
 BINARY(sub, nnacl_sub_from_scalar_mve)
-BINARY(mul, nnacl_mul_scalar_mve)
