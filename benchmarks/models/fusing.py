@@ -2,10 +2,11 @@
 """What fused elementwise ops are worth: every model of a collection with and without the pass, in the runtime.
 
     python benchmarks/models/fusing.py [--models FOLDER] [--only TEXT] [--seconds S] [--isa LIST]
+    python benchmarks/models/fusing.py --target cortex-m4 [--models FOLDER] [--only TEXT]
 
 Both forms of a model run in turn in one process, for S seconds (1), on its first stored case; what counts is the
 processor time of one thread, of each form the lowest tenth. Results have to be the same to the bit. Models without such
-ops are left out.
+ops are left out. With ``--target``: as generated C on a board, in instructions that its emulator counts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from model_table import SHARED, stored
 
 import microlith
 from microlith import modelfile
+from microlith.codegen import execute
 from microlith.errors import MicrolithError
 from microlith.ir import Graph, all_graphs
 from microlith.ops import fused
@@ -66,22 +68,53 @@ def measure(path: Path, seconds: float, isa: str | None, folder: Path) -> str:
     return f"| {path.name} | {nodes} | {programs(together)} | {slow:.3f} | {fast:.3f} | {fast / slow:.2f} | {remark} |"
 
 
+def on_board(path: Path, target: str, folder: Path) -> str:
+    """A row of the table for a board; empty when nothing is fused."""
+    together = microlith.convert(path)
+    if not programs(together):
+        return ""
+    apart = microlith.convert(path, skip_passes=["fuse_elementwise"])
+    _, cases = stored(path)
+    feeds = {value.name: array for value, array in zip(together.inputs, cases[0][0], strict=True)}
+    cells, results, counts = [], [], []
+    for number, graph in enumerate((apart, together)):
+        report = microlith.generate(graph, target, folder / f"{path.stem}_{number}", name="model")
+        project = execute.Project.open(folder / f"{path.stem}_{number}")
+        execute.build(project)
+        run = execute.run(project, [feeds])
+        results.append(run.samples[0])
+        counts.append(run.instructions or 0)
+        cells += [f"{report.arena_bytes}", f"{report.params_bytes}", f"{counts[-1]}"]
+    equal = all(same(results[1][name], array) for name, array in results[0].items())
+    return (
+        f"| {path.name} | {' | '.join(cells)} | {counts[1] / counts[0]:.2f} | {'' if equal else 'DIFFERENT RESULTS'} |"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--models", type=Path, default=SHARED / "models")
     parser.add_argument("--only", default="", help="models whose path holds this text")
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--isa", help="instruction sets, as in c,avx2; default: all of this machine")
+    parser.add_argument("--target", help="a board")
     options = parser.parse_args()
     if not options.models.is_dir():
         sys.exit(f"{options.models} is no folder; name one with --models")
-    print("| model | nodes | programs | ms apart | ms fused | ratio | |\n|---|---|---:|---:|---:|---:|---|")
+    if options.target:
+        print("| model | arena apart | params | instructions | arena fused | params | instructions | ratio | |")
+        print("|---|---:|---:|---:|---:|---:|---:|---:|---|")
+    else:
+        print("| model | nodes | programs | ms apart | ms fused | ratio | |\n|---|---|---:|---:|---:|---:|---|")
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(options.models.rglob("*")):
             if path.suffix not in (".onnx", ".tflite") or options.only not in os.fspath(path):
                 continue
             try:
-                row = measure(path, options.seconds, options.isa, Path(folder))
+                if options.target:
+                    row = on_board(path, options.target, Path(folder))
+                else:
+                    row = measure(path, options.seconds, options.isa, Path(folder))
             except MicrolithError as error:
                 row = f"| {path.name} | | | | | | {str(error).splitlines()[0]} |"
             if row:
