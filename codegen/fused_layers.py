@@ -232,12 +232,17 @@ def lower_for(graph: Graph, target: Target, **options: Any) -> tuple[Graph, Prog
     return graph, program
 
 
+_VECTORS = ("mve", "neon", "vfp")
+"""Instruction sets whose kernels beat a loop over elements even though each op goes over memory anew."""
+
+
 def _is_faster_apart(node: Node, target: Target) -> bool:
-    """Whether an instruction set of the target has a kernel for the op of a step and none for programs."""
+    """Whether vector kernels of the target serve the op of every step, and none serves programs. (A limit belongs to
+    the op before it.)"""
     rows = [row for row in catalogue.kernels() if row.isa in target.isa and row.dtype in _TYPES]
     known = {row.isa for row in rows if row.op == fused.NAME}
-    ops_of = {fused.decode(step).function.op for step in node.attrs["steps"]}
-    return any(row.isa not in known for row in rows if row.op in ops_of)
+    served = {row.op for row in rows if row.isa in _VECTORS and row.isa not in known}
+    return {fused.decode(step).function.op for step in node.attrs["steps"]} - {"clip"} <= served
 
 
 def expanded(graph: Graph, names: Collection[str] | None = None) -> Graph:

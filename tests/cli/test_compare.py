@@ -352,7 +352,7 @@ def test_page_stands_alone(cli: Cli, tmp_path: Path) -> None:
 
 def test_names_on_the_page_are_escaped(cli: Cli, tmp_path: Path) -> None:
     name = "<script>alert(1)</script>"
-    nodes = [helper.make_node("Relu", ["x"], [name]), helper.make_node("Exp", [name], ["y"])]
+    nodes = [helper.make_node("Relu", ["x"], [name]), helper.make_node("Softmax", [name], ["y"])]
     infos = [helper.make_tensor_value_info(value, TensorProto.FLOAT, [1, 3]) for value in ("x", "y")]
     graph = helper.make_graph(nodes, "g", infos[:1], infos[1:])
     path = tmp_path / "m.onnx"

@@ -153,3 +153,19 @@ def test_in_stripes(tmp_path: Path) -> None:
     with microlith.load(tmp_path / "m.lith", isa="c") as model:
         wanted = model.run(feeds)["y"]
     assert execute.run(project, [feeds]).samples[0]["y"].tobytes() == wanted.tobytes()
+
+
+def test_vector_kernels_are_not_given_up(tmp_path: Path) -> None:
+    """MVE has kernels for sums and products, and none for programs; a loop is for what has no such kernels."""
+    graph = Graph("m")
+    graph.inputs = [Value("x", TensorType(DType.f32, (4, 6)))]
+    (x,) = graph.inputs
+    scaled = graph.add("mul", [x, graph.constant("c", np.float32(0.5))]).output
+    out = graph.add("add", [scaled, graph.constant("v", np.arange(6, dtype=np.float32))], {"clamp_min": 0.0}).output
+    out.name = "y"
+    graph.outputs = [out]
+    assert fuse_elementwise.run(graph)
+    layers = {}
+    for name, model, target in (("a", graph, "cortex-m55"), ("b", graph, "cortex-m3"), ("c", _gate(), "cortex-m55")):
+        layers[name] = microlith.generate(model, target, tmp_path / name, name="model").layers
+    assert layers == {"a": 2, "b": 1, "c": 1}
