@@ -95,7 +95,7 @@ static void draw_dequantize(check_case *c) {
 
 static void draw_requantize(check_case *c) {
     nnacl_requantize_params *p = (void *)&c->params;
-    check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    check_vector(c, c->dtype, check_dim(c, check_chance(c, 50) ? 50000 : 300, 20000));
     p->to = check_chance(c, 20) ? NNACL_S32 : narrow_type(c);
     p->x_zero = c->dtype == NNACL_S32 ? 0 : zero_of(c, c->dtype);
     p->y_zero = zero_of(c, p->to);
