@@ -20,7 +20,7 @@ from microlith.nnacl_kernels import catalogue
 HERE = Path(__file__).parent
 KERNELS = HERE.parents[1] / "nnacl_kernels"
 SEED = os.environ.get("MICROLITH_CHECKASM_SEED", "20")
-CASES = os.environ.get("MICROLITH_CHECKASM_CASES", "25")
+CASES = os.environ.get("MICROLITH_CHECKASM_CASES", "100")
 
 pytestmark = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")
 
