@@ -54,7 +54,7 @@ def conv(g: Builder, node: OnnxNode) -> Value:
         return mirror(g, channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs)), mirrored)
     x, w = two_dimensional(g, x), two_dimensional(g, w)
     flat = window_2d(strides, pads, dilations)
-    if groups == in_c and groups > 1:
+    if groups == x.shape[1] and groups > 1:  # with open channels: conv2d, whose weights tell them
         w = g.transpose(w, (1, 2, 3, 0))
         y = g.add("depthwise_conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
     else:

@@ -200,13 +200,15 @@ def test_input_without_a_shape(tmp_path: Path) -> None:
 
 
 def test_a_size_that_must_be_known(tmp_path: Path) -> None:
-    node = helper.make_node("Conv", ["x", "w"], ["y"], name="n", auto_pad="SAME_UPPER", strides=[3, 3])
-    model = make_model([node], {"x": (1, 3, "h", 8)}, ["y"], {"w": numbers(4, 3, 3, 3)})
+    """The channels of a normalization whose scale is an input too: nothing in the model tells them."""
+    node = helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], name="n", num_groups=2)
+    model = make_model([node], {"x": (1, "c", 4, 4), "s": ("c",), "b": ("c",)}, ["y"], opset=21)
     error = error_of(model, tmp_path)
     assert isinstance(error, UnsupportedError)
-    assert "depends on the size 'h'" in error.items[0].reason
+    assert "must be known" in error.items[0].reason
     assert "--input" in error.items[0].hint
-    assert converted(model, tmp_path, inputs={"x": (1, 3, 6, 8)}).outputs[0].shape == (1, 4, 2, 3)
+    sizes = {"x": (1, 4, 4, 4), "s": (4,), "b": (4,)}
+    assert converted(model, tmp_path, inputs=sizes).outputs[0].shape == (1, 4, 4, 4)
 
 
 @pytest.mark.parametrize(
