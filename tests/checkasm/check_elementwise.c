@@ -139,7 +139,7 @@ static void draw_where(check_case *c) {
 
 /* Numbers of fused_functions.def that give the same bits everywhere, simple ones and such as call a kernel. */
 static const int32_t pairs[] = {0, 1, 2, 3, 4, 5, 9, 10};
-static const int32_t singles[] = {11, 16, 17, 19, 20, 21, 22, 28, 29, 31, 32, 33, 34, 36};
+static const int32_t singles[] = {11, 16, 17, 19, 20, 21, 22, 31, 32, 33, 34, 36};
 enum { LESS = 55, NOT = 64, WHERE = 65 };
 
 /* Appends a step and returns the operand that is its result. */
