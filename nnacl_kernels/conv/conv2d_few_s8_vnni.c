@@ -6,7 +6,7 @@
 #include "common/panels.h"
 #include "common/requant_avx512.h"
 #include "common/share.h"
-#include "conv/conv_pack.h"
+#include "conv/conv_few.h"
 
 NNACL_DECLARE(nnacl_conv2d_few_s8_vnni);
 

@@ -12,7 +12,7 @@
 
 #include "common/panels.h"
 #include "common/share.h"
-#include "conv/conv_pack.h"
+#include "conv/conv_few.h"
 
 #define FEW_VECTORS (NNACL_PANEL_F32 / LANES) /* of a panel */
 #define FEW_COLUMNS (LANES / 2 < 6 ? 6 : 8)   /* of a tile */

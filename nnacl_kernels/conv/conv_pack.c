@@ -4,6 +4,7 @@
 #include "common/gemm_pack.h"
 #include "common/pairs_s16.h"
 #include "common/panels.h"
+#include "conv/conv_few.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
@@ -34,10 +35,6 @@ void nnacl_conv_few_pack_s8(const nnacl_conv2d_params *p, const int8_t *weights,
         const int32_t start = -(128 + p->x_zero) * sum;
         memcpy(panel + column % 16 * 4, &start, sizeof start);
     }
-}
-
-size_t nnacl_conv_few_line(const nnacl_conv2d_params *p) {
-    return ((size_t)p->pad_left + (size_t)p->in_w + (size_t)p->pad_right) * (size_t)p->in_c;
 }
 
 bool nnacl_conv2d_accepts_dsp(const void *params) {

@@ -21,17 +21,7 @@ void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[],
  * multiplies bytes then, and weights without their zero point are none. */
 bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
 
-/* Floats of a line of the input with its padding, for the kernels of few channels. */
-size_t nnacl_conv_few_line(const nnacl_conv2d_params *p);
-
-/* For that of s8: quads of bytes in a kernel row, and bytes of a panel: [16] sums to start from (s32), then for each
- * kernel row and quad [16][4] weights. */
-static inline int32_t nnacl_conv_few_quads(const nnacl_conv2d_params *p) {
-    return (p->kernel_w * p->in_c + 3) / 4;
-}
-static inline int32_t nnacl_conv_few_panel(const nnacl_conv2d_params *p) {
-    return 64 + p->kernel_h * nnacl_conv_few_quads(p) * 64;
-}
+/* For the kernel of few channels of s8, see conv_few.h. */
 void nnacl_conv_few_pack_s8(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
 
 /* For the DSP extension and for MVE. */

@@ -6,6 +6,7 @@
 #include "common/panels_pair.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
+#include "conv/conv_few.h"
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
