@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import torch
@@ -85,10 +85,16 @@ def check_classes(loss: str | Objective, prediction: Any, loaders: Loaders) -> N
                 )
 
 
-def check_monitors(callbacks: Iterable[Callback], loaders: Loaders) -> None:
-    """Callbacks that watch a value of validation where there is none. Raises InputError."""
+def check_monitors(callbacks: Iterable[Callback], loaders: Loaders, measured: Collection[str] | None = None) -> None:
+    """Callbacks that watch a value of validation where there is none, or what is not ``measured`` (None: not known,
+    as of a LightningModule, which logs what it likes). Raises InputError."""
     for callback in callbacks:
         monitor = getattr(callback, "monitor", None)
+        if isinstance(monitor, str) and measured is not None and monitor.removeprefix("val_") not in measured:
+            raise InputError(
+                f"{type(callback).__name__} watches {monitor!r}, which is not measured",
+                hint=f"one of {', '.join(measured)}, with val_ in front for validation; metrics=… adds more",
+            )
         if isinstance(monitor, str) and monitor.startswith("val_") and not loaders.has_validation:
             raise InputError(
                 f"{type(callback).__name__} watches {monitor!r}, but there is no validation data",

@@ -78,6 +78,11 @@ def _find_run(
     elif resume and (table.folder / "runs.db").is_file():
         unfinished = [row for row in table.all() if row.name == name and row.status != FINISHED]
         run = unfinished[-1] if unfinished else None
+    if run is not None and run.status == RUNNING and run.process != os.getpid():
+        raise RunError(
+            f"run {run.id} is still running, in process {run.process} of {run.host}",
+            hint="wait for it or stop it; or begin a new run without resume",
+        )
     if run is None:
         return table.start(name, data, hyperparameters, git_revision(), versions())
     if run.status == FINISHED and hyperparameters["epochs"] <= run.hyperparameters["epochs"]:

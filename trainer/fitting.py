@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from torch import Tensor, nn
 from microlith.errors import InputError
 
 from .compress.compressor import Compose, Compressor
+from .extras import explain_missing
 from .fit_callbacks import CompressorSteps, Ledger, StepSeeds, StopAtNaN, WeightHistograms
 from .fit_checks import check_classes, check_fit, check_monitors, check_resumable, refuse_for_module
 from .fit_surroundings import deterministic, is_first_process, join_run, leave_run, log_graph, quiet, ray_options
@@ -79,6 +82,7 @@ def fit(
 
     Args:
         model: A plain module, with ``loss``; or a LightningModule, which brings its own loss, metrics and optimizer.
+            With compressors a plain module stays as it is, and a copy is trained; without, it is trained itself.
         data: ``(x, y)`` arrays or tensors, first axis the sample, x a tuple for several inputs; or a DataLoader of such
             pairs; or a LightningDataModule.
         epochs: How many passes over the data; a resumed run goes on to this number.
@@ -115,10 +119,16 @@ def fit(
     callbacks = list(callbacks)
     if epochs < 1:
         raise InputError(f"epochs is {epochs}; at least 1 is needed")
+    if keep not in ("last", "best"):
+        raise InputError(f"keep is {keep!r}", hint="last or best")
+    if logs:
+        with explain_missing():
+            importlib.import_module("tensorboard")  # Lightning's logger wants it
     loaders = make_loaders(data, validation, batch_size, seed)
-    check_monitors(callbacks, loaders)
+    measured = None if isinstance(model, LightningModule) else ["loss", *find_metrics(metrics)]
+    check_monitors(callbacks, loaders, measured)
     if keep == "best":
-        check_monitors([ModelCheckpoint(monitor=monitor)], loaders)
+        check_monitors([ModelCheckpoint(monitor=monitor)], loaders, measured)
     if not model.training:
         model.train()  # as an earlier fit left it; parts that are frozen on purpose lie in a model that is not
     parameters = sum(value.numel() for value in model.parameters())
@@ -142,7 +152,7 @@ def fit(
         check_classes(loss, check_fit(model, function, batch), loaders)
         compressor.on_data(split_batch(batch)[0])
         make = optimizer or (lambda values: torch.optim.AdamW(values, lr=learning_rate))
-        prepared = compressor.apply(model)
+        prepared = compressor.apply(copy.deepcopy(model) if compressors else model)
         module = TrainTask(prepared, function, find_metrics(metrics), compressor, make, schedule, augment)
 
     hyperparameters = {
@@ -166,18 +176,18 @@ def fit(
     if checkpoint_steps:
         points.append(_checkpoint(folder, "last", every_n_train_steps=checkpoint_steps))
     with quiet(), deterministic():
-        trainer = Trainer(
-            max_epochs=epochs,
-            callbacks=[
-                StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
-                *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
-            ],
-            logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,
-            enable_progress_bar=progress, enable_model_summary=False, num_sanity_val_steps=0, log_every_n_steps=10,
-            gradient_clip_val=gradient_clip, strategy=strategy, devices=devices, accelerator=accelerator, **options,
-        )  # fmt: skip
-        log_graph(trainer, module, batch)
         try:
+            trainer = Trainer(
+                max_epochs=epochs,
+                callbacks=[
+                    StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
+                    *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
+                ],
+                logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,
+                enable_progress_bar=progress, enable_model_summary=False, num_sanity_val_steps=0, log_every_n_steps=10,
+                gradient_clip_val=gradient_clip, strategy=strategy, devices=devices, accelerator=accelerator, **options,
+            )  # fmt: skip
+            log_graph(trainer, module, batch)
             trainer.fit(module, loaders.train, loaders.validation, ckpt_path=resumed)
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt | SystemExit)

@@ -232,6 +232,12 @@ def test_logs_for_tensorboard(tmp_path: Path) -> None:
         ({"batch_size": 0}, "at least 1"),
         ({"callbacks": [trainer.EarlyStopping()]}, "EarlyStopping watches 'val_loss', but there is no validation"),
         ({"keep": "best"}, "watches 'val_loss', but there is no validation"),
+        ({"keep": "worst"}, "keep is 'worst'"),
+        (
+            {"callbacks": [trainer.EarlyStopping(monitor="val_f1")], "validation": 0.2},
+            "'val_f1', which is not measured",
+        ),
+        ({"keep": "best", "monitor": "val_acc", "validation": 0.2}, "watches 'val_acc', which is not measured"),
         ({"name": "a b"}, "cannot be the name of a run"),
     ],
 )
@@ -252,6 +258,32 @@ def test_what_only_plain_models_have(tmp_path: Path) -> None:
     bare = nn.Linear(1, 1)
     with pytest.raises(InputError, match="expected a pair"):
         train(tmp_path, bare, data=np.zeros(3))
+
+
+def test_without_tensorboard_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(MicrolithError, match=r"needs the package tensorboard[^$]*pip install 'microlith\[train\]'"):
+        train(tmp_path, logs=True)
+    assert not (tmp_path / "runs.db").exists()
+
+
+def test_a_failure_before_the_first_step_is_in_the_table(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        train(tmp_path, max_stepz=3)
+    (run,) = RunTable(tmp_path).all()
+    assert run.status == "failed" and "max_stepz" in run.reason
+
+
+@pytest.mark.parametrize("how", ["scop", "search"])
+def test_compression_leaves_the_given_model_as_it_is(how: str, tmp_path: Path) -> None:
+    """So it can be the teacher. SCOP takes arrays of NumPy, as ``fit`` does."""
+    whole = small_model()
+    before = weights(whole)
+    compressor = trainer.Scop(0.5, data=digits(), steps=2) if how == "scop" else trainer.LowBitSearch(2, edges="search")
+    small = train(tmp_path, whole, epochs=1, compressors=compressor, callbacks=[trainer.Distillation(whole)])
+    assert weights(whole) == before and small.model is not whole
+    with torch.no_grad():
+        assert whole(torch.zeros(2, 1, 8, 8)).shape == (2, 10)
 
 
 def test_without_ray_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

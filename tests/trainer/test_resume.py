@@ -117,6 +117,18 @@ def test_resume_refuses_other_data_and_hyperparameters(tmp_path: Path) -> None:
         train(tmp_path, data=(images * 2, labels), epochs=2, name="a", batch_size=60, resume="a-1")
 
 
+def test_a_run_that_is_alive_is_not_joined(tmp_path: Path) -> None:
+    table = RunTable(tmp_path)
+    train(tmp_path, epochs=1, name="a")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        table.update(table.get("a-1"), status="running", process=other.pid)
+        for resume in (True, "a-1"):
+            with pytest.raises(RunError, match=f"a-1 is still running, in process {other.pid}"):
+                train(tmp_path, epochs=2, name="a", resume=resume)
+        other.kill()
+    assert train(tmp_path, epochs=2, name="a", resume=True).run.id == "a-1"
+
+
 def test_more_epochs_go_on_from_a_finished_run(tmp_path: Path) -> None:
     train(tmp_path / "a", epochs=1, name="a")
     longer = train(tmp_path / "a", epochs=2, name="a", resume="a-1")

@@ -8,6 +8,7 @@ unchanged should the mask let go of it, and is zero in every forward pass.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -175,8 +176,16 @@ class MagnitudePruning(Compressor):
 
     @torch.no_grad()
     def convert(self, model: nn.Module) -> nn.Module:
-        """The masked weights as plain ones. A mask that no step has set is set now."""
+        """The masked weights as plain ones. Masks that no step has set, or that hide less than was asked for because
+        training ended before its last planned step, are set now; of the latter a warning tells."""
         if self._masked and all(bool(mask.mask.all()) for mask, _ in self._masked):
+            self.prune()
+        elif self._masked and self.sparsity is not None and self.zeros() < 0.99 * self.sparsity:
+            warnings.warn(
+                f"training ended with {self.zeros():.1%} of the weights hidden: the rest of {self.sparsity:.1%} goes "
+                "without training after it (end=… of MagnitudePruning lets masks be whole earlier)",
+                stacklevel=2,
+            )
             self.prune()
         for layer in model.modules():
             if parametrize.is_parametrized(layer, "weight") and isinstance(layer.parametrizations["weight"][0], Mask):

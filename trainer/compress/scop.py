@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from microlith.errors import InputError
 
+from ..train_data import as_tensor
 from .channel_layout import Layout, Producer, trace_layout
 from .channel_surgery import norm_weight, remove_channels
 from .compressor import Compressor
@@ -49,7 +50,8 @@ class Scop(Compressor):
 
     :param ratio: the share of channels that goes, from 0 to below 1; or one for each layer whose name fits a pattern
         (the first that fits; others keep theirs). At least one channel of a layer stays.
-    :param data: inputs and targets, as two tensors, or an iterable of such batches that can be gone through again.
+    :param data: inputs and targets, as two arrays or tensors, or an iterable of such batches that can be gone through
+        again.
     :param criterion: loss of outputs and targets.
     :param scope: "layer", as in the paper: the share of each layer; "global": of all channels together, so that layers
         full of useless channels lose more.
@@ -65,7 +67,7 @@ class Scop(Compressor):
         self,
         ratio: float | Mapping[str, float] = 0.45,
         *,
-        data: tuple[Tensor, Tensor] | Iterable[Sequence[Tensor]] | None = None,
+        data: tuple[Any, Any] | Iterable[Sequence[Tensor]] | None = None,
         criterion: Callable[[Tensor, Tensor], Tensor] = F.cross_entropy,
         scope: Literal["layer", "global"] = "layer",
         exclude: Sequence[str] = (),
@@ -83,6 +85,8 @@ class Scop(Compressor):
             raise InputError("shares by layer and a global share exclude each other")
         if steps < 1 or batch_size < 1:
             raise InputError(f"{steps} steps of {batch_size} inputs", hint="at least 1 of each")
+        if isinstance(data, tuple) and len(data) == 2 and all(hasattr(part, "__array__") for part in data):
+            data = as_tensor(data[0], "inputs of SCOP"), as_tensor(data[1], "targets of SCOP")
         self.data, self.criterion, self.scope, self.exclude = data, criterion, scope, tuple(exclude)
         self.knockoffs = knockoffs if knockoffs is not None else GaussianKnockoffs()
         self.steps, self.batch_size, self.learning_rate, self.seed = steps, batch_size, learning_rate, seed
@@ -230,7 +234,6 @@ class Batches:
         if whole is not None:
             return whole[0][torch.randperm(len(whole[0]), generator=self.generator)[:most]]
         parts: list[Tensor] = []
-        assert not isinstance(self.data, tuple)
         for batch in self.data:
             parts.append(batch[0])
             if sum(len(part) for part in parts) >= most:

@@ -112,6 +112,15 @@ def test_without_training_the_masks_are_set_in_the_end() -> None:
     assert all((item == 0).mean() == 0.5 for item in weights(pruning.convert(pruning.apply(net()))).values())
 
 
+def test_training_that_ends_early_ends_with_all_that_was_asked_for() -> None:
+    model, pruning = net(), MagnitudePruning(0.8)
+    train(pruning.apply(model), pruning, range(4), 20)
+    assert 0 < pruning.zeros() < 0.5
+    with pytest.warns(UserWarning, match="training ended with"):
+        converted = pruning.convert(model)
+    assert all((item == 0).mean() == pytest.approx(0.8, abs=0.02) for item in weights(converted).values())
+
+
 def test_weights_that_are_searched_cannot_be_masked() -> None:
     search = LowBitSearch(2, layers=["2"])
     model = search.apply(net())
