@@ -92,43 +92,10 @@ NNACL_ALWAYS_INLINE void tile_vector(const nnacl_tile *t, const int32_t panels) 
     }
 }
 
-NNACL_ALWAYS_INLINE void tile_panels(const nnacl_tile *t, int32_t rows, const int32_t panels) {
-    switch (rows) {
-    case 1:
-        tile_sums(t, 1, panels);
-        break;
-    case 2:
-        tile_sums(t, 2, panels);
-        break;
-    case 3:
-        tile_sums(t, 3, panels);
-        break;
-    case 4:
-        tile_sums(t, 4, panels);
-        break;
-    case 5:
-        tile_sums(t, 5, panels);
-        break;
-    case 6:
-        tile_sums(t, 6, panels);
-        break;
-    case 7:
-        tile_sums(t, 7, panels);
-        break;
-    default:
-        tile_sums(t, 8, panels);
-        break;
-    }
-}
+#include "common/tile_sizes_avx512.h"
 
 void nnacl_tile_run_f32_avx512(const nnacl_tile *t, int32_t rows) {
-    if (t->columns <= 16) {
-        tile_panels(t, rows, 1);
-    } else if (t->columns <= 32) {
-        tile_panels(t, rows, 2);
-    } else {
-        tile_panels(t, rows, 3);
-    }
+    tile_of_any_size(t, rows);
 }
 
 void nnacl_tile_run_vector_f32_avx512(const nnacl_tile *t) {

@@ -5,8 +5,6 @@
 
 #include "nnacl_base.h"
 
-typedef void (*nnacl_vectors_f32)(const float *a, const float *b, float *y, int32_t count);
-
 void nnacl_add_vectors_mve(const float *a, const float *b, float *y, int32_t count);
 void nnacl_sub_vectors_mve(const float *a, const float *b, float *y, int32_t count);
 /* With *b in place of b. */

@@ -6,8 +6,6 @@
 
 #include "nnacl_base.h"
 
-typedef void (*nnacl_vectors_vfp)(const float *a, const float *b, float *y, int32_t count);
-
 void nnacl_add_vectors_vfp(const float *a, const float *b, float *y, int32_t count);
 void nnacl_sub_vectors_vfp(const float *a, const float *b, float *y, int32_t count);
 void nnacl_mul_vectors_vfp(const float *a, const float *b, float *y, int32_t count);

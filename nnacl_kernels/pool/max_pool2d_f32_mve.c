@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/assembly.h"
-#include "common/share.h"
-#include "pool/pool_window.h"
+#include "pool/max_taps_mve.h"
 
 NNACL_DECLARE(nnacl_max_pool2d_f32_mve);
 
-/* A window over channels. The assembly knows order and size of the fields; it changes some. */
-typedef struct window_max {
-    const float *x;
-    int32_t taps, rows;         /* of the window; rows 0 or more, taps at least 1 */
-    int32_t tap_step, row_step; /* bytes from a tap to the next, from behind the last one to the next row */
-    float *y;
-    int32_t channels; /* at least 1 */
-    float clamp_min, clamp_max;
-} window_max;
-
-void nnacl_max_taps_f32_mve(window_max *w);
+void nnacl_max_taps_f32_mve(nnacl_max_taps *w);
 
 /* clang-format off */
 /* r1 x, r2 taps, r3 rows left, r4 and r5 steps, r6 y, r7 channels left. */
@@ -62,28 +51,6 @@ __asm__(NNACL_FUNCTION("nnacl_max_taps_f32_mve")
 
 void nnacl_max_pool2d_f32_mve(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_pool2d_params *p = params;
-    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
-    for (int32_t row = rows.begin; row < rows.end; row++) {
-        const float *image = (const float *)in[0] + (ptrdiff_t)(row / p->out_h) * p->in_h * p->in_w * p->channels;
-        const nnacl_window tall = nnacl_pool_rows(p, row % p->out_h);
-        const int32_t iy = tall.origin + tall.begin * p->dilation_h;
-        for (int32_t column = 0; column < p->out_w; column++) {
-            const nnacl_window wide = nnacl_pool_columns(p, column);
-            const int32_t taps = wide.end - wide.begin, ix = wide.origin + wide.begin * p->dilation_w;
-            window_max w = {
-                .x = image + ((ptrdiff_t)iy * p->in_w + ix) * p->channels,
-                .taps = taps,
-                .rows = taps > 0 ? tall.end - tall.begin : 0,
-                .tap_step = p->dilation_w * p->channels * 4,
-                .row_step = (p->dilation_h * p->in_w - taps * p->dilation_w) * p->channels * 4,
-                .y = (float *)out[0] + ((ptrdiff_t)row * p->out_w + column) * p->channels,
-                .channels = p->channels,
-                .clamp_min = p->clamp_min,
-                .clamp_max = p->clamp_max,
-            };
-            if (p->channels > 0) {
-                nnacl_max_taps_f32_mve(&w);
-            }
-        }
-    }
+    const nnacl_limit_mve least = {.real = p->clamp_min}, most = {.real = p->clamp_max};
+    nnacl_max_windows(ctx, p, in[0], out[0], 4, least, most, nnacl_max_taps_f32_mve);
 }

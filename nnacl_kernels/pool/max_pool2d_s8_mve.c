@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/assembly.h"
-#include "common/share.h"
-#include "pool/pool_window.h"
+#include "pool/max_taps_mve.h"
 
 NNACL_DECLARE(nnacl_max_pool2d_s8_mve);
 
-/* A window over channels. The assembly knows order and size of the fields; it changes some. */
-typedef struct window_max {
-    const int8_t *x;
-    int32_t taps, rows;         /* of the window; rows 0 or more, taps at least 1 */
-    int32_t tap_step, row_step; /* bytes from a tap to the next, from behind the last one to the next row */
-    int8_t *y;
-    int32_t channels; /* at least 1 */
-    int32_t q_min, q_max;
-} window_max;
-
-void nnacl_max_taps_s8_mve(window_max *w);
+void nnacl_max_taps_s8_mve(nnacl_max_taps *w);
 
 /* clang-format off */
 /* r1 x, r2 taps, r3 rows left, r4 and r5 steps, r6 y, r7 channels left; q2 and q3 the limits. */
@@ -56,28 +45,6 @@ __asm__(NNACL_FUNCTION("nnacl_max_taps_s8_mve")
 
 void nnacl_max_pool2d_s8_mve(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_pool2d_params *p = params;
-    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
-    for (int32_t row = rows.begin; row < rows.end; row++) {
-        const int8_t *image = (const int8_t *)in[0] + (ptrdiff_t)(row / p->out_h) * p->in_h * p->in_w * p->channels;
-        const nnacl_window tall = nnacl_pool_rows(p, row % p->out_h);
-        const int32_t iy = tall.origin + tall.begin * p->dilation_h;
-        for (int32_t column = 0; column < p->out_w; column++) {
-            const nnacl_window wide = nnacl_pool_columns(p, column);
-            const int32_t taps = wide.end - wide.begin, ix = wide.origin + wide.begin * p->dilation_w;
-            window_max w = {
-                .x = image + ((ptrdiff_t)iy * p->in_w + ix) * p->channels,
-                .taps = taps,
-                .rows = taps > 0 ? tall.end - tall.begin : 0,
-                .tap_step = p->dilation_w * p->channels,
-                .row_step = (p->dilation_h * p->in_w - taps * p->dilation_w) * p->channels,
-                .y = (int8_t *)out[0] + ((ptrdiff_t)row * p->out_w + column) * p->channels,
-                .channels = p->channels,
-                .q_min = p->q_min,
-                .q_max = p->q_max,
-            };
-            if (p->channels > 0) {
-                nnacl_max_taps_s8_mve(&w);
-            }
-        }
-    }
+    const nnacl_limit_mve least = {.integer = p->q_min}, most = {.integer = p->q_max};
+    nnacl_max_windows(ctx, p, in[0], out[0], 1, least, most, nnacl_max_taps_s8_mve);
 }
