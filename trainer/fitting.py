@@ -125,7 +125,8 @@ def fit(
         with explain_missing():
             importlib.import_module("tensorboard")  # Lightning's logger wants it
     loaders = make_loaders(data, validation, batch_size, seed)
-    measured = None if isinstance(model, LightningModule) else ["loss", *find_metrics(metrics)]
+    functions = {} if isinstance(model, LightningModule) else find_metrics(metrics)
+    measured = None if isinstance(model, LightningModule) else ["loss", *functions]
     check_monitors(callbacks, loaders, measured)
     if keep == "best":
         check_monitors([ModelCheckpoint(monitor=monitor)], loaders, measured)
@@ -153,10 +154,10 @@ def fit(
         compressor.on_data(split_batch(batch)[0])
         make = optimizer or (lambda values: torch.optim.AdamW(values, lr=learning_rate))
         prepared = compressor.apply(copy.deepcopy(model) if compressors else model)
-        module = TrainTask(prepared, function, find_metrics(metrics), compressor, make, schedule, augment)
+        module = TrainTask(prepared, function, functions, compressor, make, schedule, augment)
 
     hyperparameters = {
-        "epochs": epochs, "seed": seed, "loss": name_of(loss), "metrics": ", ".join(find_metrics(metrics)),
+        "epochs": epochs, "seed": seed, "loss": name_of(loss), "metrics": ", ".join(functions),
         "model": type(model).__name__, "parameters": parameters, "batch_size": loaders.batch_size,
         "optimizer": name_of(optimizer) or f"AdamW({learning_rate:g})", "schedule": name_of(schedule),
         "gradient_clip": gradient_clip, "augment": name_of(augment), "compressors": compressor.name,

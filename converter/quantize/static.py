@@ -77,6 +77,8 @@ def quantize_static(
     """See ``quantize``."""
     require_finite_weights(graph)
     _require_floats(graph)
+    if options.labels is not None:
+        options = replace(options, labels=load_labels(options.labels))
     data = open_calibration(options.calibrate, graph, options.images, options.samples)
     most = options.search_samples or (search_size(graph) if options.labels is None else MOST_LABELLED)
     feeds = list(islice(iter(data), most))
@@ -160,7 +162,7 @@ def _search(
     wanted = record(graph, feeds)
     labels = None
     if options.labels is not None:
-        labels = labels_for(load_labels(options.labels), wanted, complete=len(feeds) == count)
+        labels = labels_for(options.labels, wanted, complete=len(feeds) == count)
     return Search(graph, options, placement, stats, feeds, wanted, labels), count
 
 
