@@ -41,14 +41,22 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def measure(path: Path, seconds: float, isa: str | None, folder: Path) -> str:
-    """A row of the table; empty when nothing is fused."""
+def both_ways(path: Path) -> tuple[Graph, Graph, dict[str, np.ndarray]] | None:
+    """The model with its ops apart and together, and the inputs of its first stored case; None: nothing is fused."""
     together = microlith.convert(path)
     if not programs(together):
-        return ""
+        return None
     apart = microlith.convert(path, skip_passes=["fuse_elementwise"])
     _, cases = stored(path)
-    feeds = {value.name: array for value, array in zip(together.inputs, cases[0][0], strict=True)}
+    return apart, together, {value.name: array for value, array in zip(together.inputs, cases[0][0], strict=True)}
+
+
+def measure(path: Path, seconds: float, isa: str | None, folder: Path) -> str:
+    """A row of the table; empty when nothing is fused."""
+    found = both_ways(path)
+    if found is None:
+        return ""
+    apart, together, feeds = found
     models = []
     for number, graph in enumerate((apart, together)):
         modelfile.save(graph, folder / f"{number}.lith")
@@ -70,12 +78,10 @@ def measure(path: Path, seconds: float, isa: str | None, folder: Path) -> str:
 
 def on_board(path: Path, target: str, folder: Path) -> str:
     """A row of the table for a board; empty when nothing is fused."""
-    together = microlith.convert(path)
-    if not programs(together):
+    found = both_ways(path)
+    if found is None:
         return ""
-    apart = microlith.convert(path, skip_passes=["fuse_elementwise"])
-    _, cases = stored(path)
-    feeds = {value.name: array for value, array in zip(together.inputs, cases[0][0], strict=True)}
+    apart, together, feeds = found
     cells, results, counts = [], [], []
     for number, graph in enumerate((apart, together)):
         report = microlith.generate(graph, target, folder / f"{path.stem}_{number}", name="model")

@@ -316,18 +316,21 @@ def test_squeeze_of_a_size_that_is_open(tmp_path: Path) -> None:
             assert session.run(two)["y"].shape == (2, 3)
 
 
+SQUEEZE = """g (float[2,n] x) => (y) {
+    one = Constant<value = int64 {1}>()
+    axis = Constant<value = int64[1] {-1}>()
+    shape = Shape<start = 1>(x)
+    is_one = Equal(shape, one)
+    z = If(is_one) <
+        then_branch = t () => (a) { a = Squeeze(x, axis) },
+        else_branch = e () => (b) { b = Identity(x) }>
+    y = TAIL
+}"""
+"""What exporters make of a squeeze along a dimension that they do not know; TAIL uses z."""
+
+
 def test_a_squeeze_behind_a_question(tmp_path: Path) -> None:
-    """What exporters make of a squeeze along a dimension that they do not know."""
-    text = """g (float[2,n] x) => (y) {
-        one = Constant<value = int64 {1}>()
-        axis = Constant<value = int64[1] {-1}>()
-        shape = Shape<start = 1>(x)
-        is_one = Equal(shape, one)
-        z = If(is_one) <
-            then_branch = t () => (a) { a = Squeeze(x, axis) },
-            else_branch = e () => (b) { b = Identity(x) }>
-        y = Neg(z)
-    }"""
+    text = SQUEEZE.replace("TAIL", "Neg(z)")
     modelfile.save(convert(save(parsed(text), tmp_path)), tmp_path / "m.lith")
     session = microlith.load(tmp_path / "m.lith")
     np.testing.assert_array_equal(session.run(np.array([[1], [2]], np.float32))["y"], [-1, -2])
@@ -340,16 +343,7 @@ def test_a_squeeze_that_does_not_fit_what_follows(
     declared: tuple[int | None, ...] | None, tail: str, tmp_path: Path
 ) -> None:
     """The declared rank, or the rank that a later node needs, says that nothing is taken out."""
-    text = """g (float[2,n] x) => (y) {
-        one = Constant<value = int64 {1}>()
-        axis = Constant<value = int64[1] {-1}>()
-        shape = Shape<start = 1>(x)
-        is_one = Equal(shape, one)
-        z = If(is_one) <
-            then_branch = t () => (a) { a = Squeeze(x, axis) },
-            else_branch = e () => (b) { b = Identity(x) }>
-        y = TAIL
-    }""".replace("TAIL", tail)
+    text = SQUEEZE.replace("TAIL", tail)
     model = parsed(text)
     model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, declared))
     modelfile.save(convert(save(model, tmp_path)), tmp_path / "m.lith")
