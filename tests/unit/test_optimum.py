@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -74,8 +75,10 @@ def test_an_arena_that_is_too_large_is_not_proved() -> None:
     assert not prove(planned, least + 8).proved and prove(planned, least).proved
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ortools") is not None, reason="OR-Tools is installed")
-def test_without_ortools_the_extra_is_named() -> None:
+def test_without_ortools_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "ortools"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "ortools", None)
     with pytest.raises(ToolError) as error:
         prove(chain(0), 1000)
     assert "microlith[plan]" in str(error.value.hint)
