@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,13 @@ class Attention(nn.Module):
 
 
 def plain(*layers: nn.Module) -> nn.Sequential:
+    """A model of its own, the same for the same layers, whatever was drawn when they were made."""
+    made = nn.Sequential(*copy.deepcopy(layers))
     torch.manual_seed(2)
-    return nn.Sequential(*layers)
+    for module in made.modules():
+        if hasattr(module, "reset_parameters"):
+            module.reset_parameters()
+    return made
 
 
 def steps(compressor: trainer.QAT, model: nn.Module, sample: Tensor, count: int = 12) -> nn.Module:
