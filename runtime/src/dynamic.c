@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "clock.h"
 #include "control.h"
 #include "layout.h"
 #include "session.h"
@@ -300,12 +301,11 @@ typedef struct lith_job {
     void *out[NNACL_MAX_OUTPUTS];
     unsigned char *workspace;
     size_t stride;
-    int32_t parts;
 } lith_job;
 
-static void run_part(void *user, int32_t worker, int32_t part) {
+static void run_part(void *user, int32_t worker, int32_t part, int32_t parts) {
     const lith_job *job = user;
-    nnacl_ctx ctx = {job->workspace + (size_t)worker * job->stride, job->step->workspace, part, job->parts};
+    nnacl_ctx ctx = {job->workspace + (size_t)worker * job->stride, job->step->workspace, part, parts};
     job->step->kernel->run(&ctx, job->step->params, job->in, job->out);
 }
 
@@ -327,8 +327,8 @@ static lith_status run_kernel(lith_dynamic *self, int32_t index, int32_t *parts,
         return LITH_OK;
     }
     int32_t threads = lith_pool_threads(self->pool);
-    *parts = job.parts = lith_choose_parts(self->binding, index, threads);
-    size_t workers = (size_t)(job.parts < threads ? job.parts : threads);
+    *parts = lith_choose_parts(self->binding, index, threads);
+    size_t workers = (size_t)(*parts < threads ? *parts : threads);
     job.stride = (job.step->workspace + LITH_ALIGNMENT - 1) / LITH_ALIGNMENT * LITH_ALIGNMENT;
     lith_block *workspace = NULL;
     if (job.stride > 0) {
@@ -340,7 +340,7 @@ static lith_status run_kernel(lith_dynamic *self, int32_t index, int32_t *parts,
         }
         job.workspace = lith_block_data(workspace);
     }
-    lith_pool_run(self->pool, run_part, &job, job.parts);
+    lith_pool_run(self->pool, run_part, &job, *parts);
     lith_block_give(self->blocks, workspace);
     return LITH_OK;
 }

@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One run of a session. */
-#if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200809L
-#endif
-
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "session.h"
 #include "status.h"
-
-int64_t lith_now(void) {
-    struct timespec time;
-#if defined(__unix__) || defined(__APPLE__)
-    clock_gettime(CLOCK_MONOTONIC, &time);
-#else
-    timespec_get(&time, TIME_UTC);
-#endif
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 typedef struct lith_job {
     const lith_step *step;
     const lith_call *call;
 } lith_job;
 
-static void run_part(void *user, int32_t worker, int32_t part) {
+static void run_part(void *user, int32_t worker, int32_t part, int32_t parts) {
     const lith_job *job = user;
     const lith_call *call = job->call;
-    nnacl_ctx ctx = {call->workspace + (size_t)worker * call->workspace_stride, job->step->workspace, part,
-                     call->parts};
+    nnacl_ctx ctx = {call->workspace + (size_t)worker * call->workspace_stride, job->step->workspace, part, parts};
     job->step->kernel->run(&ctx, job->step->params, call->in, call->out);
 }
 

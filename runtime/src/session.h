@@ -26,7 +26,4 @@ struct lith_session {
     atomic_bool cancelled;
 };
 
-/* Nanoseconds of a clock that never goes back. */
-int64_t lith_now(void);
-
 #endif

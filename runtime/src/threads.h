@@ -7,13 +7,14 @@
 
 typedef struct lith_pool lith_pool;
 
-/* Called once for each part, by any worker. A worker runs one part at a time. */
-typedef void (*lith_task)(void *user, int32_t worker, int32_t part);
+/* Part `part` of `parts`, by any worker. A worker runs one part at a time. */
+typedef void (*lith_task)(void *user, int32_t worker, int32_t part, int32_t parts);
 
 /* `threads` workers, the caller of lith_pool_run included; with 1 no thread is started. */
 lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, lith_pool **pool, lith_message *message);
 
-/* Runs all parts and returns when they are done. Worker numbers are below min(threads, parts). */
+/* Runs all of the work and returns when it is done: in so many parts, or where it helps in fewer, larger ones that are
+ * several of these. Worker numbers are below min(threads, parts). */
 void lith_pool_run(lith_pool *pool, lith_task task, void *user, int32_t parts);
 
 int32_t lith_pool_threads(const lith_pool *pool);

@@ -10,7 +10,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from lith_models import Build, Case, inputs_for
-from native_build import build, execute, require_tools
+from native_build import ROOT, STRICT, build, execute, require_tools
 
 import microlith
 from microlith import model_generated as fb
@@ -185,3 +185,14 @@ def test_large_constants_are_mapped_and_not_copied(tmp_path: Path) -> None:
     memory = model.memory
     assert memory.constants == 1 << 26 and memory.packed == 0 and memory.arena < 4096
     assert model.run(np.array([5], np.int32))["y"].shape == (1, 64)
+
+
+def test_pool_does_all_work_once(tmp_path: Path) -> None:
+    """Whatever the number of threads and parts, and however late a worker is; the thread sanitizer watches."""
+    require_tools("cc", "setarch")
+    folders = [f"-I{ROOT / name}" for name in ("runtime/src", "runtime/include", "nnacl_kernels")]
+    program = tmp_path / "pool_check"
+    flags = ["-std=c11", *STRICT, "-fsanitize=thread", "-pthread", *folders]
+    library = build("threads") / "libmicrolith.a"
+    execute(["cc", *flags, Path(__file__).parent / "pool_check.c", library, "-lm", "-o", program])
+    assert "all work was done once" in execute(["setarch", "-R", program])
