@@ -6,7 +6,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from . import onnx_contrib_attention, onnx_contrib_integer, onnx_contrib_layers
+from . import onnx_contrib_attention, onnx_contrib_integer, onnx_contrib_layers, onnx_group_query
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_rnn import ROWS as RECURRENT
 
@@ -121,7 +121,13 @@ _ROWS: dict[str, Row] = {
 
 ROWS: dict[tuple[str, str], Row] = {
     (MICROSOFT, name): row
-    for rows in (_ROWS, onnx_contrib_attention.ROWS, onnx_contrib_integer.ROWS, onnx_contrib_layers.ROWS)
+    for rows in (
+        _ROWS,
+        onnx_contrib_attention.ROWS,
+        onnx_contrib_integer.ROWS,
+        onnx_contrib_layers.ROWS,
+        onnx_group_query.ROWS,
+    )
     for name, row in rows.items()
 }
 """By domain and operator."""

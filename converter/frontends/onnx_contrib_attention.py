@@ -206,58 +206,9 @@ def _unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
     return np.asarray(numbers).reshape(*packed.shape[:-1], -1)
 
 
-def group_query_attention(g: Builder, node: OnnxNode) -> list[Value]:
-    """GroupQueryAttention: heads of keys and values that several queries share, with a cache that grows at its end.
-
-    The sequences of a batch have to be of one length; then lengths say nothing that shapes do not say.
-    """
-    heads, shared = node.integer("num_heads", 0), node.integer("kv_num_heads", 0)
-    x, key, value, past_k, past_v = (node.optional(index) for index in range(5))
-    node.ignore("smooth_softmax", "qk_output", "k_quant_type", "v_quant_type", "kv_cache_bit_width")
-    if node.integer("smooth_softmax", 0) > 0 or any(node.has(index) for index in range(11, 14)):
-        raise Reject("a sink of the heads and a quantized cache are not supported")
-    if x is None or key is None or value is None:
-        raise Reject("packed queries, keys and values are not supported", "export them apart")
-    if heads < 1 or shared < 1 or heads % shared:
-        raise Reject(f"{heads} heads of queries for {shared} of keys")
-    q, k, v = (split_heads(g, a, n, "an input") for a, n in ((x, heads), (key, shared), (value, shared)))
-    if node.integer("do_rotary", 0):
-        q, k = _turned(g, node, q, past_k), _turned(g, node, k, past_k)
-    k, v = (g.transpose(a, (0, 2, 1, 3)) for a in (k, v))
-    if past_k is not None and past_v is not None:
-        k, v = (g.add("concat", [old, new], {"axis": 2}) for old, new in ((past_k, k), (past_v, v)))
-    size = _known(q.shape[3])
-    window = node.integer("local_window_size", -1)
-    attrs = {
-        "q_layout": 1,
-        "kv_layout": 0,
-        "causal": 1,
-        "offset": -1,
-        "left_window": window - 1 if window > 0 else -1,
-        "scale": node.real("scale", 0.0) or 1.0 / math.sqrt(size),
-        "softcap": node.real("softcap", 0.0),
-    }
-    (y,) = g.add_all("attention", [q, k, v, node.optional(10)], attrs)
-    return [joined_heads(g, y), k, v]
-
-
-def _turned(g: Builder, node: OnnxNode, x: Value, past: Value | None) -> Value:
-    """x [batch, length, heads, size] with its positions behind those of the cache."""
-    cosines, sines, positions = node.value(7), node.value(8), node.optional(9)
-    if positions is None:
-        steps = g.counting(x, 1)
-        if past is not None:
-            steps = g.add("add", [steps, g.sizes_of(past, 2, 3)])
-        row = g.add("unsqueeze", [steps], {"axes": 1})
-        positions = row if x.shape[0] == 1 else g.add("expand", [row, g.sizes_of(x, 0, 2)])
-    attrs = {"layout": 1, "interleaved": int(node.integer("rotary_interleaved", 0) != 0)}
-    return g.add("rotary_embedding", [x, cosines, sines, positions], attrs)
-
-
 ROWS: dict[str, Row] = {
     "Attention": attention,
     "EmbedLayerNormalization": embed_layer_normalization,
-    "GroupQueryAttention": group_query_attention,
     "MatMulNBits": matmul_nbits,
     "MultiHeadAttention": multi_head_attention,
     "RotaryEmbedding": rotary_embedding,
