@@ -14,6 +14,7 @@ import onnx
 from ...dtypes import DType
 from ...errors import Unsupported
 from ...ir import Value
+from ...ops.traced_sizes import traced_sizes
 from .onnx_graph import Entry, OnnxNode, Poison, Reject, Tensors, Undecided
 from .onnx_load import all_nodes
 
@@ -77,13 +78,34 @@ def fork(level: Level, node: OnnxNode, ahead: Ahead) -> Sequence[Entry]:
     for a, b in zip(left, right, strict=True):
         if len(a.shape) != len(b.shape):
             reason = f"a result that depends on it is {a.type} with the then branch, with the else branch {b.type}"
-            raise Reject(reason) if level.parent is None else Undecided(reason)
+            hint = _choose(node.value(0), level)
+            raise Reject(reason, hint) if level.parent is None else Undecided(reason, hint)
     outer = {id(value): value for child in (then, other) for value in child.captured}
     graphs = [then.finish(left, [], outer), other.finish(right, [], outer)]
     g = level.builder
     g.begin(node.name, node.op)
     level.taken_over = [*g.add_all("if", [g.cast(node.value(0), DType.b8), *outer.values()], subgraphs=graphs)]
     return []
+
+
+def sizes_behind(value: Value, depth: int = 16) -> set[str]:
+    """The open sizes that decide about a tensor, as far as they can be told."""
+    if (traced := traced_sizes(value)) is not None:
+        return {item for item in traced if isinstance(item, str)}
+    node = value.producer
+    if node is None or depth == 0:
+        return set()
+    return set().union(*(sizes_behind(item, depth - 1) for item in node.inputs if item is not None))
+
+
+def _choose(condition: Value, level: Level) -> str:
+    """What to do about a rank that depends on a size."""
+    sizes = sorted(sizes_behind(condition))
+    if not sizes:
+        return "make the input that decides a constant of the model"
+    known = level.ranges.get(sizes[0])
+    example = f"--input {sizes[0]}:{1 if known is None else known.low}"
+    return f"the branch depends on {' and '.join(sizes)}: give a size, {example}, or a range within which one is taken"
 
 
 def _apart(node: OnnxNode, nodes: Sequence[onnx.NodeProto]) -> tuple[list[onnx.NodeProto], list[onnx.NodeProto]]:

@@ -64,17 +64,25 @@ FIX_SIZES = "give all input sizes, for example --input x:1,3,224,224"
 
 
 @dataclass(frozen=True)
+class Span:
+    """A number that lies between two, both included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Sizes:
     """A small tensor made of sizes: each element a number, a symbol, or None for a size that has no name."""
 
     elements: np.ndarray
-    """dtype object."""
+    """dtype object; numbers, symbols, Span or None."""
     lower: Callable[[], Value] | None = None
     """Makes the tensor that is read at run time, for whom needs one."""
 
     @property
     def dims(self) -> tuple[int | str | None, ...]:
-        return tuple(self.elements.reshape(-1).tolist())
+        return tuple(None if isinstance(item, Span) else item for item in self.elements.reshape(-1).tolist())
 
     def known(self) -> np.ndarray | None:
         """As int64 (or float32 after a cast, bool after a comparison) when every element is a number, else None."""

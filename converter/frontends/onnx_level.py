@@ -11,6 +11,7 @@ import onnx
 from ... import extensions
 from ...errors import ModelFormatError, ShapeError, Unsupported
 from ...ir import Graph, TensorType, Value
+from ...size_ranges import SizeRange
 from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
 from . import onnx_control
@@ -81,6 +82,11 @@ class Level:
         """Its nodes stand in the graph of ``parent``."""
         self.taken_over: list[Entry] | None = None
         """The results of this graph, when the node that is being converted has read what comes behind it too."""
+
+    @property
+    def ranges(self) -> Mapping[str, SizeRange]:
+        """Of the sizes of the whole model."""
+        return self.graph.ranges if self.parent is None else self.parent.ranges
 
     def fail(self, what: str, hint: str = "") -> ModelFormatError:
         return ModelFormatError(what, where=self.where, hint=hint)
@@ -308,7 +314,7 @@ class Level:
             return CONTROL[node.op](self, node)
         if domain in DEFAULT_DOMAIN and (arrays := compute(node)) is not None:
             return [self.builder.computed(array) for array in arrays]
-        if (sizes := compute_sizes(node)) is not None:
+        if (sizes := compute_sizes(node, self.ranges)) is not None:
             return self._sizes(node, sizes)
         if row is None:
             raise Reject(*why_unknown(node), certain=True)

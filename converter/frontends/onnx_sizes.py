@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,11 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from ...ir import Value
+from ...size_ranges import SizeRange
 from .onnx_graph import OnnxNode, Reject, Sizes, usable_array
+from .onnx_size_bounds import questions, with_spans
+
+Rule = Callable[[OnnxNode, list[Any]], list[np.ndarray] | None]
 
 QUANTIZING = frozenset({"DequantizeLinear", "QuantizeLinear"})
 """Operators whose integers stay in the graph, since integer kernels may want them."""
@@ -117,9 +121,9 @@ def size_of(node: OnnxNode) -> Sizes:
     return Sizes(_objects([_product(dims) if known else None], ()))
 
 
-def compute_sizes(node: OnnxNode) -> list[Sizes] | None:
+def compute_sizes(node: OnnxNode, ranges: Mapping[str, SizeRange]) -> list[Sizes] | None:
     """The outputs of a node that works on sizes only, or None when it is not such a node."""
-    rule = _RULES.get(node.op)
+    rule = _rule(node.op, ranges)
     if rule is None or not any(isinstance(entry, Sizes) for entry in node.entries):
         return None
     arrays: list[np.ndarray | None] = []
@@ -136,13 +140,20 @@ def compute_sizes(node: OnnxNode) -> list[Sizes] | None:
     return None if results is None else [Sizes(np.asarray(result, dtype=object)) for result in results]
 
 
+def _rule(op: str, ranges: Mapping[str, SizeRange]) -> Rule | None:
+    if op in _ARITHMETIC:
+        return _elementwise(with_spans(op, _ARITHMETIC[op], ranges))
+    asked = questions(ranges).get(op)
+    return _RULES.get(op) if asked is None else _elementwise(asked)
+
+
 def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
 
 
-def _elementwise(function: Callable[[Any, Any], Any]) -> Callable[[OnnxNode, list[Any]], list[np.ndarray]]:
+def _elementwise(function: Callable[[Any, Any], Any]) -> Rule:
     def rule(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
         left, right = np.broadcast_arrays(arrays[0], arrays[1])
         items = [function(a, b) for a, b in zip(left.reshape(-1).tolist(), right.reshape(-1).tolist(), strict=True)]
@@ -178,17 +189,6 @@ def _divide(a: int, b: int) -> int:
     if b == 0:
         raise Reject("divides by zero")
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-
-
-def _equal(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return None
-    if isinstance(a, str) != isinstance(b, str):
-        number = b if isinstance(a, str) else a
-        return False if number < 0 else None
-    if isinstance(a, str):
-        return True if a == b else None
-    return a == b
 
 
 def _where(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
@@ -249,7 +249,10 @@ def _reshape(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
 
 def _cast(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray] | None:
     kinds: dict[int, Any] = {onnx.TensorProto.FLOAT: float, onnx.TensorProto.INT64: int, onnx.TensorProto.INT32: int}
-    kind = kinds.get(node.integer("to", 0))
+    to = node.integer("to", 0)
+    if to == onnx.TensorProto.BOOL and all(item is None or isinstance(item, bool) for item in arrays[0].reshape(-1)):
+        return _same(node, arrays)
+    kind = kinds.get(to)
     if kind is None:
         return None
     items = [kind(item) if isinstance(item, int | float) else item for item in arrays[0].reshape(-1).tolist()]
@@ -268,22 +271,30 @@ def _same(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
     return [arrays[0]]
 
 
-_RULES: dict[str, Callable[[OnnxNode, list[Any]], list[np.ndarray] | None]] = {
-    "Add": _elementwise(_add),
+def _not(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:
+    items = [not item if isinstance(item, bool) else None for item in arrays[0].reshape(-1).tolist()]
+    return [_objects(items, arrays[0].shape)]
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": _add,
+    "Div": _numeric(_divide, 1),
+    "Max": _numeric(max),
+    "Min": _numeric(min),
+    "Mul": _multiply,
+    "Sub": _numeric(operator.sub, 0),
+}
+
+_RULES: dict[str, Rule] = {
     "Cast": _cast,
     "Concat": _concat,
-    "Div": _elementwise(_numeric(_divide, 1)),
-    "Equal": _elementwise(_equal),
     "Gather": _gather,
     "Identity": _same,
-    "Max": _elementwise(_numeric(max)),
-    "Min": _elementwise(_numeric(min)),
-    "Mul": _elementwise(_multiply),
+    "Not": _not,
     "ReduceProd": _product_of,
     "Reshape": _reshape,
     "Slice": _slice,
     "Squeeze": _squeeze,
-    "Sub": _elementwise(_numeric(operator.sub, 0)),
     "Unsqueeze": _unsqueeze,
     "Where": _where,
 }

@@ -46,7 +46,9 @@ def convert_if(level: Level, node: OnnxNode) -> Sequence[Entry]:
         guesses.differs = True
         if guesses.forks:
             return onnx_forks.fork(level, node, ahead)
-        for index, name in enumerate(BRANCHES):
+        asked = onnx_forks.sizes_behind(condition)
+        both_happen = bool(asked) and asked <= level.ranges.keys()
+        for index, name in enumerate(() if both_happen else BRANCHES):
             if _only_squeezes(branches[index][0], results[index], branches[1 - index][0], results[1 - index]):
                 guesses.asked = True
                 taken = name if guesses.branch_squeezes else BRANCHES[1 - index]

@@ -33,9 +33,7 @@ def case(new: int, rows: int, lengths: tuple[int, ...], packed: bool = False, to
         for seed, (name, size) in enumerate(hidden.items())
         if name == "q" or not packed
     }
-    feeds |= {
-        name: numbers(batch, SHARED, rows, SIZE, seed=seed) for seed, name in enumerate(("past_k", "past_v"), 3)
-    }
+    feeds |= {name: numbers(batch, SHARED, rows, SIZE, seed=seed) for seed, name in enumerate(("past_k", "past_v"), 3)}
     feeds["after"] = np.array(lengths, np.int32) - 1
     feeds["total"] = np.array(max(lengths) if total is None else total, np.int32)
     return feeds
@@ -102,7 +100,7 @@ def test_all_sizes_open(tmp_path: Path) -> None:
     """A prompt, then tokens one after another, in one model."""
     cases = [case(4, 8, (4, 4)), case(1, 8, (5, 3)), case(1, 8, (9, 2)), case(1, 5, (2,)), case(2, 6, (5,))]
     shapes: dict[str, tuple[Any, ...]] = {name: ("b", "s", cases[0][name].shape[2]) for name in ("q", "k", "v")}
-    shapes |= {name: ("b", SHARED, "p", SIZE) for name in ("past_k", "past_v")} | {"after": ("b",)}
+    shapes |= dict.fromkeys(("past_k", "past_v"), ("b", SHARED, "p", SIZE)) | {"after": ("b",)}
     hold(model_for(cases[0], shapes, {}), cases, tmp_path)
 
 

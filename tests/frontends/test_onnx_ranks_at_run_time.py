@@ -13,6 +13,7 @@ import microlith
 from microlith import modelfile
 from microlith.converter import convert
 from microlith.errors import UnsupportedError
+from microlith.size_ranges import SizeRange
 
 SQUEEZED = """
     one = Constant<value = int64 {1}>()
@@ -135,3 +136,79 @@ def test_a_declared_rank_leaves_a_branch_out(tmp_path: Path) -> None:
     graph = convert(save(model, tmp_path))
     assert graph.outputs[0].shape == (2, 3)
     assert all(node.op != "if" for node in graph.nodes)
+
+
+RANGED = "g (float[2,n,3] x) => (y) {" + SQUEEZED + "y = Mul(z, z) }"
+ARITHMETIC = """g (float[2,n,3] x) => (y) {
+    axis = Constant<value = int64[1] {1}>()
+    two = Constant<value = int64 {2}>()
+    seven = Constant<value = int64 {7}>()
+    size = Shape<start = 1, end = 2>(x)
+    twice = Mul(size, two)
+    more = Add(twice, two)
+    few = Less(more, seven)
+    some = Greater(size, two)
+    none = Not(some)
+    both = And(few, none)
+    z = If(both) <then_branch = t () => (a) { a = ReduceSum<keepdims = 0>(x, axis) },
+                  else_branch = e () => (b) { b = Neg(x) }>
+    y = Mul(z, z)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "ops"),
+    [
+        (RANGED, 1, 1, ["reshape", "square"]),
+        (RANGED, 2, 5, ["square"]),
+        (ARITHMETIC, 1, 2, ["reduce_sum", "square"]),
+        (ARITHMETIC, 3, 5, ["fused_elementwise"]),
+    ],
+)
+def test_a_range_with_one_answer_takes_one_branch(
+    text: str, low: int, high: int, ops: list[str], tmp_path: Path
+) -> None:
+    model = parsed(text)
+    graph = convert(save(model, tmp_path), inputs={"n": (SizeRange(low, high),)})
+    assert [node.op for node in graph.nodes] == ops
+    modelfile.save(graph, tmp_path / "m.lith")
+    session = microlith.load(tmp_path / "m.lith")
+    for size in range(low, high + 1):
+        hold(session, model, {"x": numbers(2, size, 3)})
+
+
+@pytest.mark.parametrize(("text", "low", "high"), [(RANGED, 1, 5), (ARITHMETIC, 2, 3)])
+def test_a_range_with_two_answers_says_what_to_choose(text: str, low: int, high: int, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match=r"f32\[2,3\] with the then branch") as error:
+        convert(save(parsed(text), tmp_path), inputs={"n": (SizeRange(low, high),)})
+    assert f"the branch depends on n: give a size, --input n:{low}, or a range" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("question", "low", "high", "answer"),
+    [
+        ("GreaterOrEqual", 3, 9, True),
+        ("GreaterOrEqual", 2, 9, None),
+        ("GreaterOrEqual", 1, 2, False),
+        ("LessOrEqual", 1, 3, True),
+        ("LessOrEqual", 3, 4, None),
+        ("LessOrEqual", 4, 9, False),
+        ("Greater", 4, 9, True),
+        ("Greater", 1, 3, False),
+        ("Less", 1, 2, True),
+        ("Less", 3, 9, False),
+        ("Equal", 3, 3, True),
+        ("Equal", 1, 2, False),
+        ("Equal", 2, 4, None),
+    ],
+)
+def test_questions_about_a_size(question: str, low: int, high: int, answer: bool | None, tmp_path: Path) -> None:
+    text = f"""g (float[n] x) => (y) {{
+        three = Constant<value = int64 {{3}}>()
+        size = Shape<start = 0, end = 1>(x)
+        asked = {question}(size, three)
+        y = If(asked) <then_branch = t () => (a) {{ a = Sqrt(x) }}, else_branch = e () => (b) {{ b = Neg(x) }}>
+    }}"""
+    ops = {node.op for node in convert(save(parsed(text), tmp_path), inputs={"n": (SizeRange(low, high),)}).nodes}
+    expected = "if" if answer is None else "sqrt" if answer else "neg"
+    assert ops & {"if", "sqrt", "neg"} == {expected}
