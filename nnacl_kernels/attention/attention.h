@@ -55,6 +55,8 @@ bool nnacl_attention_accepts_blocks(const void *params);
 
 /* Queries in such a block, at most. */
 #define NNACL_ATTENTION_BLOCK 48
+/* Panels of 16 keys that the kernel of AVX-512 multiplies at a time. */
+#define NNACL_ATTENTION_PANELS_AVX512 3
 
 typedef struct nnacl_rotary_params {
     /* attributes */

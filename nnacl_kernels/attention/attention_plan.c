@@ -110,14 +110,15 @@ bool nnacl_attention_accepts_blocks(const void *params) {
     return p->qk_output < 0 && p->softcap == 0.0f && p->q_length >= 4;
 }
 
-/* The scores of one query; or those of a block, and 16 columns of k or v. */
+/* The scores of one query; or those of a block, and some columns of k or v. */
 static size_t attention_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_attention_params *p = params;
     const size_t keys = (size_t)p->k_length;
-    if (kernel->isa != NNACL_ISA_AVX2) {
+    if (kernel->isa == NNACL_ISA_C) {
         return sizeof(float) * keys;
     }
-    const size_t longest = keys > (size_t)p->size ? keys : (size_t)p->size;
+    const size_t panels = kernel->isa == NNACL_ISA_AVX2 ? 1 : NNACL_ATTENTION_PANELS_AVX512;
+    const size_t of_keys = panels * (size_t)p->size, longest = keys > of_keys ? keys : of_keys;
     return sizeof(float) * (NNACL_ATTENTION_BLOCK * keys + NNACL_PANEL_F32 * longest);
 }
 

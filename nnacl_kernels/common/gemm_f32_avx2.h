@@ -72,8 +72,10 @@ NNACL_ALWAYS_INLINE void nnacl_tile_rows(const nnacl_tile *t, const int32_t rows
     }
 }
 
-/* One row: four steps of the depth at a time, because two chains of additions would wait for each other. */
-static inline void nnacl_tile_one(const nnacl_tile *t) {
+/* y = clamp(a x panel + bias) for a product that has one row in all: four steps of the depth at a time, because two
+ * chains of additions would wait for each other. The order of a sum may not depend on how work is split, so the last
+ * row of many is not done like this. */
+static inline void nnacl_tile_run_vector(const nnacl_tile *t) {
     __m256 left[4], right[4];
     for (int32_t s = 0; s < 4; s++) {
         left[s] = right[s] = _mm256_setzero_ps();
@@ -108,7 +110,7 @@ static inline void nnacl_tile_one(const nnacl_tile *t) {
 static inline void nnacl_tile_run(const nnacl_tile *t, int32_t rows) {
     switch (rows) {
     case 1:
-        nnacl_tile_one(t);
+        nnacl_tile_rows(t, 1);
         break;
     case 2:
         nnacl_tile_rows(t, 2);

@@ -20,6 +20,12 @@ vector_inline vector load(const float *from, vector_lanes lanes) {
     return lanes >= LANES ? _mm256_loadu_ps(from) : _mm256_maskload_ps(from, nnacl_lanes_avx2(lanes));
 }
 
+vector_inline vector load_or(const float *from, vector_lanes lanes, vector other) {
+    return lanes >= LANES ? _mm256_loadu_ps(from)
+                          : _mm256_blendv_ps(other, _mm256_maskload_ps(from, nnacl_lanes_avx2(lanes)),
+                                             _mm256_castsi256_ps(nnacl_lanes_avx2(lanes)));
+}
+
 vector_inline void store(float *to, vector_lanes lanes, vector v) {
     if (lanes >= LANES) {
         _mm256_storeu_ps(to, v);
@@ -62,6 +68,22 @@ vector_inline vector larger(vector a, vector b) {
 
 vector_inline vector clamp(vector v, vector low, vector high) {
     return _mm256_min_ps(high, _mm256_max_ps(low, v));
+}
+
+vector_inline float largest_lane(vector v) {
+    v = _mm256_max_ps(v, _mm256_permute2f128_ps(v, v, 1));
+    v = _mm256_max_ps(v, _mm256_permute_ps(v, 0x4e));
+    return _mm256_cvtss_f32(_mm256_max_ps(v, _mm256_permute_ps(v, 0xb1)));
+}
+
+vector_inline float sum_of_lanes(vector v) {
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+vector_inline vector exponential(vector v) {
+    return nnacl_exp_avx2(v);
 }
 
 vector_inline vector sigmoid(vector v) {

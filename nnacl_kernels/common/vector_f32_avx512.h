@@ -22,6 +22,11 @@ vector_inline vector load(const float *from, vector_lanes lanes) {
     return _mm512_maskz_loadu_ps(lanes, from);
 }
 
+/* `other` in the lanes that do not count. */
+vector_inline vector load_or(const float *from, vector_lanes lanes, vector other) {
+    return _mm512_mask_loadu_ps(other, lanes, from);
+}
+
 vector_inline void store(float *to, vector_lanes lanes, vector v) {
     _mm512_mask_storeu_ps(to, lanes, v);
 }
@@ -63,6 +68,18 @@ vector_inline vector larger(vector a, vector b) {
 /* NaN stays. */
 vector_inline vector clamp(vector v, vector low, vector high) {
     return _mm512_min_ps(high, _mm512_max_ps(low, v));
+}
+
+vector_inline float largest_lane(vector v) {
+    return _mm512_reduce_max_ps(v);
+}
+
+vector_inline float sum_of_lanes(vector v) {
+    return _mm512_reduce_add_ps(v);
+}
+
+vector_inline vector exponential(vector v) {
+    return nnacl_exp_avx512(v);
 }
 
 vector_inline vector sigmoid(vector v) {

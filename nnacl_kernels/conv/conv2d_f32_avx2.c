@@ -78,7 +78,11 @@ void nnacl_conv2d_f32_avx2(const nnacl_ctx *ctx, const void *params, const void 
                 tile.bias = bias ? bias + first : NULL;
                 tile.y = y + (ptrdiff_t)begin * p->out_c + first;
                 tile.columns = rest < NNACL_PANEL_F32 ? rest : NNACL_PANEL_F32;
-                nnacl_tile_run(&tile, count);
+                if (positions == 1) {
+                    nnacl_tile_run_vector(&tile);
+                } else {
+                    nnacl_tile_run(&tile, count);
+                }
             }
         }
     }

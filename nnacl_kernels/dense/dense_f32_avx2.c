@@ -28,7 +28,11 @@ void nnacl_dense_f32_avx2(const nnacl_ctx *ctx, const void *params, const void *
                 tile.a[r] = x + (ptrdiff_t)(row + r) * p->depth;
             }
             tile.y = y + (ptrdiff_t)row * p->units + first;
-            nnacl_tile_run(&tile, count);
+            if (p->rows == 1) {
+                nnacl_tile_run_vector(&tile);
+            } else {
+                nnacl_tile_run(&tile, count);
+            }
         }
     }
 }

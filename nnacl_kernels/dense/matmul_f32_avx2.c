@@ -40,7 +40,11 @@ static void multiply(const nnacl_matmul_params *p, const float *a, const float *
                 tile.a[r] = a + (ptrdiff_t)(row + r) * p->k;
             }
             tile.y = y + (ptrdiff_t)row * p->n + first;
-            nnacl_tile_run(&tile, count);
+            if (p->m == 1) {
+                nnacl_tile_run_vector(&tile);
+            } else {
+                nnacl_tile_run(&tile, count);
+            }
         }
     }
 }

@@ -51,6 +51,31 @@ def test_thread_counts_give_equal_bytes(wide_case: Case) -> None:
             assert model.run(wide_case.inputs)["y"].tobytes() == single.tobytes()
 
 
+def matmul() -> Graph:
+    b = Build("matmul")
+    return b.outputs(b.op("matmul", b.input("a", (3, 37, 128)), b.input("b", (3, 128, 61)), output="y"))
+
+
+def attention() -> Graph:
+    b = Build("attention")
+    q, k, v = (b.input(name, (1, 2, 55, 24)) for name in "qkv")
+    return b.outputs(b.op("attention", q, k, v, scale=0.2, output="y"))
+
+
+@pytest.mark.parametrize("graph", [matmul(), attention(), wide()], ids=lambda graph: graph.name)
+def test_sums_do_not_depend_on_how_rows_are_split(graph: Graph, tmp_path: Path) -> None:
+    """Also where a part ends with a single row, for which kernels may have a way of their own."""
+    path = tmp_path / "model.lith"
+    modelfile.save(graph, path)
+    inputs = inputs_for(graph)
+    for isa in microlith.load(path).isa:
+        single = microlith.load(path, isa=isa).run(inputs)["y"]
+        for threads in (2, 3, 4, 5, 7):
+            model = microlith.load(path, isa=isa, threads=threads)
+            assert max(layer.parts for layer in model.profile(inputs)) > 1
+            np.testing.assert_array_equal(model.run(inputs)["y"], single, err_msg=f"{isa}, {threads} threads")
+
+
 @pytest.mark.slow
 def test_no_data_races(wide_case: Case) -> None:
     """Under the thread sanitizer, whose memory layout does not stand address randomization everywhere."""
