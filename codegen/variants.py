@@ -75,15 +75,28 @@ def estimate(program: Program, core: str) -> Estimate:
         if call.kernel is None or call.elided:
             continue
         kernels[call.kernel.symbol] = call.kernel
-        per_mac, per_output, beside = INSTRUCTIONS[core].get(call.kernel.symbol) or _UNKNOWN.get(
-            call.kernel.isa, _UNKNOWN["c"]
-        )
-        outputs = sum(owner.tensors[index].type.count for index in call.outputs)
-        instructions[call.kernel.symbol] += per_mac * call.macs + per_output * outputs + beside
+        instructions[call.kernel.symbol] += _instructions(owner, call, core)
     files = closure.kernel_files({kernel.file for kernel in kernels.values() if _is_stored(kernel)}, ())
     sizes = CODE_BYTES[core]
     code = sum(sizes.get(name, _UNKNOWN_BYTES) for name in files if name.endswith(".c"))
     return Estimate(dict(instructions), code, program.constant_bytes)
+
+
+def instructions_of(program: Program, call: Call, core: str) -> float:
+    """Those of one call of a program, of its subgraphs too."""
+    return _instructions(program, call, core) + math.fsum(
+        _instructions(owner, inner, core) for part in call.parts for owner, inner in _calls(part)
+    )
+
+
+def _instructions(owner: Program, call: Call, core: str) -> float:
+    if call.kernel is None or call.elided:
+        return 0.0
+    per_mac, per_output, beside = INSTRUCTIONS[core].get(call.kernel.symbol) or _UNKNOWN.get(
+        call.kernel.isa, _UNKNOWN["c"]
+    )
+    outputs = sum(owner.tensors[index].type.count for index in call.outputs)
+    return per_mac * call.macs + per_output * outputs + beside
 
 
 def _calls(program: Program) -> Iterator[tuple[Program, Call]]:

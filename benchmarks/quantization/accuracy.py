@@ -204,7 +204,7 @@ def accuracy(graph: Any, task: Task) -> float:
 def measure(task: Task) -> dict[str, Any]:
     row: dict[str, Any] = {"model": task.name, "test": len(task.labels), "float": accuracy(convert(task.model), task)}
     for scheme in SCHEMES:
-        options = QuantizeOptions(scheme=scheme, calibrate=list(task.calibration), group=32)
+        options = QuantizeOptions(scheme=scheme, calibrate=list(task.calibration))
         row[scheme] = accuracy(convert(task.model, quantization=options), task)
     return row
 

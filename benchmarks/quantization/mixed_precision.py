@@ -11,7 +11,8 @@ import argparse
 import sys
 import warnings
 
-import against_onnxruntime as common
+import onnxruntime
+import sqnr_table as common
 
 MODELS = (
     "classification/mnist_cntk classification/mnist_rten text/attacut_c timeseries/espdl_streaming "
@@ -26,7 +27,8 @@ HEAD = """| model | int8 | mixed, at most that flash | 16x8 | mixed, at least th
 def row_of(name: str) -> str:
     """A row of the table in ``docs/benchmarks.md``."""
     path = common.ROOT / f"{name}.onnx"
-    feeds = common.calibration_of(common.cases_of(path))
+    inputs = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"]).get_inputs()
+    feeds = common.calibration_of(common.cases_of(path, [item.name for item in inputs]))
     _, narrow = common.ours(path, feeds)
     _, wide = common.ours(path, feeds, scheme="16x8")
     _, better = common.ours(path, feeds, max_flash=narrow.constant_bytes)

@@ -40,9 +40,10 @@ def calibration_of(cases: list[Feed]) -> list[Feed]:
     largest = max(cases, key=lambda feed: sum(array.size for array in feed.values()))
     shapes = {name: array.shape for name, array in largest.items()}
     same = [feed for feed in cases if {name: array.shape for name, array in feed.items()} == shapes]
+    if not all(len(shape) == 4 and shape[1] in (1, 3) for shape in shapes.values()):
+        return same
     mirrored = [{name: np.ascontiguousarray(array[..., ::-1]) for name, array in feed.items()} for feed in same]
-    pictures = all(len(shape) == 4 and shape[1] in (1, 3) for shape in shapes.values())
-    return [*same, *mirrored] if pictures else same
+    return [*same, *mirrored]
 
 
 def ours(path: Path, feeds: list[Feed], **options: Any) -> tuple[Any, Any]:

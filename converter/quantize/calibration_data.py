@@ -11,7 +11,7 @@ import importlib
 import inspect
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,10 @@ class CalibrationError(InputError):
     """Calibration data that does not fit the model, or cannot be read."""
 
 
+UNNAMED = "arr_0"
+"""What NumPy calls the first array of a .npz file that was saved without a name."""
+
+
 @dataclass
 class CalibrationSet:
     """Feeds for a graph. ``blocks`` starts reading anew and yields (where it comes from, arrays by input name); an
@@ -65,18 +69,22 @@ class CalibrationSet:
             raise CalibrationError("there is no calibration sample", where=self.where, hint="one is the least")
 
     def _named(self, place: str, arrays: Feed) -> Feed:
-        """The arrays under the names of inputs; where there is one of each, its name does not matter."""
+        """The arrays under the names of inputs; an only one may have the name that NumPy gives arrays without one."""
         wanted = [value.name for value in self.inputs]
-        if len(wanted) == len(arrays) == 1:
-            return {wanted[0]: next(iter(arrays.values()))}
-        missing = [name for name in wanted if name not in arrays]
-        if missing:
-            raise CalibrationError(
-                f"there is no data for input '{missing[0]}'",
-                where=place,
-                hint=f"the model wants {', '.join(wanted)}; given: {', '.join(arrays) or 'nothing'}",
-            )
+        if len(wanted) == 1 and list(arrays) == [UNNAMED]:
+            return {wanted[0]: arrays[UNNAMED]}
+        _require_inputs(wanted, arrays, arrays, place)
         return {name: arrays[name] for name in wanted}
+
+
+def _require_inputs(wanted: Sequence[str], found: Collection[str], held: Collection[str], place: object) -> None:
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        raise CalibrationError(
+            f"there is no data for input '{missing[0]}'",
+            where=str(place),
+            hint=f"the model wants {', '.join(wanted)}; given: {', '.join(held) or 'nothing'}",
+        )
 
 
 def open_calibration(
@@ -273,8 +281,9 @@ def _from_npz(path: Path, inputs: Sequence[Value]) -> Iterator[tuple[str, Feed]]
         with zipfile.ZipFile(path) as archive:
             members = {name.removesuffix(".npy"): name for name in archive.namelist()}
             wanted = [value.name for value in inputs]
-            if not (len(wanted) == len(members) == 1):
-                members = {name: file for name, file in members.items() if name in wanted}
+            if len(wanted) > 1 or list(members) != [UNNAMED]:
+                held, members = members, {name: file for name, file in members.items() if name in wanted}
+                _require_inputs(wanted, members, held, path)
             streams = {name: _Member(archive, file) for name, file in members.items()}
             counts = {name: stream.shape[0] if stream.shape else 1 for name, stream in streams.items()}
             if not streams or min(counts.values()) == 0 or any(stream.whole for stream in streams.values()):
@@ -333,7 +342,7 @@ def _feeds(arrays: Feed, inputs: Sequence[Value], place: str) -> Iterator[Feed]:
         text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
         raise CalibrationError(f"the inputs have different numbers of samples: {text}", where=place)
     for index in range(next(iter(counts.values()), 0)):
-        yield {name: np.ascontiguousarray(part[index]) for name, part in parts.items()}
+        yield {name: np.asarray(part[index], order="C") for name, part in parts.items()}
 
 
 def _typed(array: np.ndarray, value: Value, place: str) -> np.ndarray:

@@ -17,8 +17,9 @@ TABLE = "quantize"
 
 
 def load_config(path: str | Path) -> dict[str, Any]:
-    """The options of a file by field of ``QuantizeOptions`` (``images``: a dict). Raises InputError for a file that
-    cannot be read, and for unknown keys and wrong types, naming the key."""
+    """The options of a file by field of ``QuantizeOptions`` (``images``: a dict), and ``target``, whose costs the
+    caller knows. Raises InputError for a file that cannot be read, and for unknown keys and wrong types, naming the
+    key."""
     where = str(path)
     try:
         text = Path(path).read_text("utf-8")
@@ -39,6 +40,8 @@ def load_config(path: str | Path) -> dict[str, Any]:
         raise InputError(f"has no table [{TABLE}]", where=where)
     options: dict[str, Any] = {}
     known = {field.name.replace("_", "-"): field.name for field in dataclasses.fields(QuantizeOptions)}
+    del known["costs"]
+    known["target"] = "target"
     for key, value in table.items():
         if key == "images":
             options["images"] = _images(value, where)
@@ -61,6 +64,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "smooth": (int, float),
     "max_drop": (int, float, str),
     "max_flash": (int, str),
+    "max_ram": (int, str),
+    "max_instructions": (int, float, str),
     **dict.fromkeys(("samples", "group", "search_samples"), (int,)),
     **dict.fromkeys(("bias_correction", "equalize", "require_int8"), (bool,)),
     **dict.fromkeys(("float_layers", "wide_layers"), (list,)),
@@ -79,8 +84,10 @@ def _checked(name: str, value: Any, where: str) -> Any:
         return tuple(value)
     if name == "max_drop":
         return parse_share(value)
-    if name == "max_flash":
+    if name in ("max_flash", "max_ram"):
         return parse_bytes(value)
+    if name == "max_instructions":
+        return parse_count(value)
     return value
 
 
@@ -107,6 +114,19 @@ def parse_bytes(value: int | str) -> int:
     if number < 0:
         raise InputError(f"a size of {value}: expected bytes, or a size such as 256KB")
     return int(number)
+
+
+def parse_count(value: float | str) -> float:
+    """``"20M"`` or a number as a count, 1 K being 1000; InputError for anything else."""
+    text = str(value).strip().upper()
+    factor = {"K": 1e3, "M": 1e6, "G": 1e9}.get(text[-1:], 1.0)
+    try:
+        number = float(text.rstrip("KMG")) * factor
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise InputError(f"a count of {value}: expected a number, or one such as 20M")
+    return number
 
 
 def _images(value: Any, where: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ Outputs = Sequence[Mapping[str, np.ndarray]]
 
 
 def load_labels(source: Any) -> np.ndarray:
-    """[samples] int64. ``source``: integers, or the path of a ``.npy`` file, of a ``.npz`` file (its ``labels``, or its
-    only array), or of a text file with a class on each line.
+    """[samples] int64. ``source``: integers, or the path of a ``.npy`` file, of a ``.npz`` file (its ``labels``, or
+    what NumPy calls ``arr_0``), or of a text file with a class on each line.
 
     Raises InputError for what cannot be read or holds no classes.
     """
@@ -47,12 +47,25 @@ def _read(path: Path, where: str) -> np.ndarray:
         if path.suffix.lower() == ".npz":
             with np.load(path, allow_pickle=False) as archive:
                 names = archive.files
-                if "labels" not in names and len(names) != 1:
+                if "labels" not in names and names != ["arr_0"]:
                     raise InputError(f"holds no array 'labels', but {', '.join(names) or 'nothing'}", where=where)
-                return np.asarray(archive["labels" if "labels" in names else names[0]])
-        return np.asarray([int(line) for line in path.read_text("utf-8").split()], np.int64)
+                return np.asarray(archive["labels" if "labels" in names else "arr_0"])
+        return _parsed(path.read_text("utf-8"), where)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"cannot be read as labels: {error}", where=where) from error
+
+
+def _parsed(text: str, where: str) -> np.ndarray:
+    """[samples] int64: the numbers of a text, one on each line; empty lines at its end do not count."""
+    found = []
+    for number, line in enumerate(text.rstrip().splitlines(), 1):
+        try:
+            found.append(int(line))
+        except ValueError:
+            raise InputError(
+                f"line {number} is {line.strip()[:40]!r}, not a class", where=where, hint="one integer on each line"
+            ) from None
+    return np.asarray(found, np.int64)
 
 
 def labels_for(labels: np.ndarray, outputs: Outputs, complete: bool) -> np.ndarray:

@@ -1,21 +1,25 @@
 """Bits for each layer, chosen by what a layer costs and by what its rounding does to the outputs.
 
 Measured first: the noise at the outputs when one layer alone is rounded, for each way to hold its numbers (``STATES``).
-Noise of different layers adds up nearly, as bytes do; so the best combinations are found layer by layer, as those of a
-knapsack: of all sums of bytes and noise those stay that no other one beats in both. Real graphs of them are then
-built and run, what they miss of a budget moves the next try, and single layers of the best one are tried last.
+Noise of different layers adds up nearly, as bytes and instructions do; so the best combinations are found layer by
+layer, as those of a knapsack: of all sums of costs and noise those stay that no other one beats in both. Real graphs of
+them are then built, their costs on the target asked for, and run; what they miss of a budget moves the next try, and
+single layers of the best one are tried last. Memory does not add up: a layer needs what lives while it runs, and a way
+to hold its numbers is left out where that is more than the budget.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import MicrolithError
+from ...costs import CostFunction, Costs
 from ...ir import Graph, Node, Quant
 from ..passes.weight_codes import COMPRESSED
+from .budgets import Budgets, Choice, Pick
 from .compress import compress, decompressed
 from .insert import Decision
 from .placement import weight_axis
@@ -23,13 +27,11 @@ from .ranges import Weights
 from .simulate import Simulator, all_weights
 from .statistics import figures_of
 
+Measure = Callable[[Graph], tuple[float, float]]
+"""Runs a graph; gives its figure in decibels and its drop: noise share or lost accuracy."""
 
-class BudgetError(MicrolithError):
-    """No choice of bits keeps within the budgets."""
-
-
-Measure = Callable[[Decision], tuple[Graph, float, float]]
-"""Builds the graph of a decision; gives its figure in decibels and its drop: noise share or lost accuracy."""
+Build = Callable[[Decision], Graph]
+"""The finished graph of a decision."""
 
 Redecide = Callable[[frozenset[str], frozenset[str]], Decision]
 """The decision in which some nodes (by name) are in floating point and some have 16-bit activations."""
@@ -58,8 +60,23 @@ MOST_TRIES = 9
 """Graphs that are built for a budget and a set of states."""
 
 
+SHARES = (1.0, 0.7, 0.4, 0.0)
+"""Of flash in the cost of a layer, where instructions have a limit too."""
+
 MOST_CLIMBED = 8
 """Layers that are tried by themselves in the end."""
+
+
+class Option(NamedTuple):
+    """What a layer is in one of the states."""
+
+    bytes: int
+    """Of its constants."""
+    noise: float
+    """The part of the power of the outputs that it adds."""
+    instructions: float = 0.0
+    ram: int = 0
+    """Bytes that live while it runs."""
 
 
 @dataclass
@@ -67,8 +84,8 @@ class Layer:
     """What is known of a layer with weights."""
 
     node: Node
-    options: dict[str, tuple[int, float]]
-    """By state: bytes of its constants, and the part of the power of the outputs that it adds as noise."""
+    options: dict[str, Option]
+    """By state."""
 
 
 @dataclass(frozen=True)
@@ -78,22 +95,38 @@ class Point:
     bytes: int
     noise: float
     states: tuple[str, ...]
+    instructions: float = 0.0
+    ram: int = 0
+    cost: float = 0.0
+    """What was weighed against noise."""
+
+    def longer(self, state: str, option: Option, weigh: Weigh) -> Point:
+        """With one layer more."""
+        return Point(
+            self.bytes + option.bytes,
+            self.noise + option.noise,
+            (*self.states, state),
+            self.instructions + option.instructions,
+            max(self.ram, option.ram),
+            self.cost + weigh(option),
+        )
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A point of the search."""
-
-    label: str
-    decision: Decision
-    graph: Graph
-    figure: float
-    drop: float
-    constant_bytes: int
+Weigh = Callable[[Option], float]
+"""The costs of an option as one number."""
 
 
-def constant_bytes(graph: Graph) -> int:
-    return sum(value.type.nbytes for value in graph.constants())
+def bytes_only(option: Option) -> float:
+    return float(option.bytes)
+
+
+def instructions_only(option: Option) -> float:
+    return option.instructions
+
+
+def plain_costs(graph: Graph) -> Costs:
+    """What is known of a graph without a target: bytes of its constants."""
+    return Costs(sum(value.type.nbytes for value in graph.constants()))
 
 
 def noise_share(decibels: float) -> float:
@@ -139,7 +172,10 @@ def layers_of(decision: Decision, simulator: Simulator, group: int) -> list[Laye
     unit = np.maximum(np.sum([options["16x8"][1] for _, options in found], axis=0), LEAST_NOISE)
     scale = np.exp(np.mean(np.log(unit)))
     return [
-        Layer(node, {state: (size, float(scale * np.mean(noise / unit))) for state, (size, noise) in options.items()})
+        Layer(
+            node,
+            {state: Option(size, float(scale * np.mean(noise / unit))) for state, (size, noise) in options.items()},
+        )
         for node, options in found
     ]
 
@@ -151,20 +187,16 @@ def _int4(node: Node, group: int) -> Weights:
     return Weights(decompressed(node, group), np.ones(data.shape[axis], np.float32), axis)
 
 
-def best_points(layers: Sequence[Layer], allowed: Collection[str]) -> list[Point]:
-    """The combinations of allowed states that no other one beats in bytes and noise; by rising bytes, falling noise.
+def best_points(layers: Sequence[Layer], allowed: Collection[str], weigh: Weigh = bytes_only) -> list[Point]:
+    """The combinations of allowed states that no other one beats in cost and noise; by rising cost, falling noise.
 
     Of more than ``MOST_POINTS`` evenly spread ones stay.
     """
     points = [Point(0, 0.0, ())]
     for layer in layers:
-        options = [(state, *layer.options[state]) for state in STATES if state in allowed and state in layer.options]
-        longer = [
-            Point(point.bytes + size, point.noise + noise, (*point.states, state))
-            for point in points
-            for state, size, noise in options
-        ]
-        longer.sort(key=lambda point: (point.bytes, point.noise))
+        options = [(state, layer.options[state]) for state in STATES if state in allowed and state in layer.options]
+        longer = [point.longer(state, option, weigh) for point in points for state, option in options]
+        longer.sort(key=lambda point: (point.cost, point.noise))
         points = []
         for point in longer:
             if not points or point.noise < points[-1].noise:
@@ -191,72 +223,179 @@ def _sets(
     return [frozenset(node.name for node in inside if fineness[node] == level) for level in (2, 1)]
 
 
+class _Search:
+    """Choices that were built and run, by the states of their layers."""
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        simulator: Simulator,
+        redecide: Redecide,
+        build: Build,
+        measure: Measure,
+        costs: CostFunction,
+        group: int,
+        inside: Sequence[Node],
+    ) -> None:
+        self.layers, self.costs, self.measure, self.build = layers, costs, measure, build
+        self.tried: dict[tuple[str, ...], Choice] = {}
+        self._redecide, self._base, self._group, self._inside = redecide, simulator.base, group, inside
+
+    def decision(self, states: Sequence[str]) -> Decision:
+        floats, wide = _sets(self.layers, states, self._inside, self._base)
+        packed = {
+            layer.node: COMPRESSED_AS.get(state, (4, self._group))
+            for layer, state in zip(self.layers, states, strict=True)
+            if state in REAL and state != "float"
+        }
+        return replace(self._redecide(floats, wide), compressed=packed)
+
+    def attempt(self, states: tuple[str, ...]) -> Choice:
+        """The choice of these states, built and run once."""
+        if states not in self.tried:
+            decision = self.decision(states)
+            graph = self.build(decision)
+            figure, drop = self.measure(graph)
+            picks = {
+                layer.node.name: Pick(state, layer.options[state].noise, layer.options["int8"].noise)
+                for layer, state in zip(self.layers, states, strict=True)
+            }
+            self.tried[states] = Choice(_label(states), decision, graph, figure, drop, self.costs(graph), picks)
+        return self.tried[states]
+
+    def learn_costs(self, allowed: Collection[str]) -> None:
+        """What each layer costs in each state, from graphs in which all layers have the same one."""
+        for state in STATES:
+            if state not in allowed:
+                continue
+            states = [state if state in layer.options else "float" for layer in self.layers]
+            known = self.costs(self.build(self.decision(states))).layers
+            for layer in self.layers:
+                name, op = layer.node.name, layer.node.op
+                found = known.get((name, op)) or known.get((name, COMPRESSED.get(op, op)))
+                if state in layer.options and found is not None:
+                    option = layer.options[state]
+                    layer.options[state] = Option(found.flash, option.noise, found.instructions or 0.0, found.ram)
+
+
 def within_budgets(
     start: Decision,
     simulator: Simulator,
     redecide: Redecide,
+    build: Build,
     measure: Measure,
+    budgets: Budgets,
     *,
-    max_flash: int | None,
-    max_drop: float | None,
     group: int,
+    costs: CostFunction | None = None,
     is_integer: Callable[[Graph], bool] | None = None,
 ) -> Choice:
-    """The choice within the budgets that keeps most of the outputs (no ``max_drop``), or is smallest (with one).
+    """The choice within the budgets that keeps most of the outputs, or with a limit on the drop the cheapest.
 
-    ``max_flash``: bytes of constants; ``max_drop``: of what ``measure`` gives as drop; ``is_integer``:
-    if given, only graphs of which it is true count, and no layer gets real activations. Raises BudgetError when no
-    choice keeps within all of that, with the nearest ones.
+    ``costs`` are those of the target (none: bytes of constants only); ``is_integer``: if given, only graphs of which it
+    is true count, and no layer gets real activations. Raises BudgetError when no choice keeps within all of that, with
+    the least that each budget needs.
     """
     layers = layers_of(start, simulator, group)
     inside = list(start.placement.integer_nodes)
-    tried: dict[tuple[str, ...], Choice] = {}
-
-    def attempt(states: tuple[str, ...]) -> Choice:
-        if states not in tried:
-            floats, wide = _sets(layers, states, inside, simulator.base)
-            decision = redecide(floats, wide)
-            packed = {
-                layer.node: COMPRESSED_AS.get(state, (4, group))
-                for layer, state in zip(layers, states, strict=True)
-                if state in REAL and state != "float"
-            }
-            decision = replace(decision, compressed=packed)
-            graph, figure, drop = measure(decision)
-            tried[states] = Choice(_label(states), decision, graph, figure, drop, constant_bytes(graph))
-        return tried[states]
-
-    uniform = attempt(("int8",) * len(layers))
-    attempt(("16x8",) * len(layers))
-    fixed = uniform.constant_bytes - sum(layer.options["int8"][0] for layer in layers)
+    search = _Search(layers, simulator, redecide, build, measure, costs or plain_costs, group, inside)
     families = [("int8", "16x8")] if is_integer is not None else [("int4", "int8", "16x8"), STATES]
+    if costs is not None:
+        search.learn_costs(families[-1])
+    uniform = search.attempt(("int8",) * len(layers))
+    search.attempt(("16x8",) * len(layers))
+    fixed = Point(
+        uniform.costs.flash - sum(layer.options["int8"].bytes for layer in layers),
+        0.0,
+        (),
+        (uniform.costs.instructions or 0.0) - sum(layer.options["int8"].instructions for layer in layers),
+    )
     for family in families:
-        points = best_points(layers, family)
-        if max_flash is not None:
-            _to_flash(points, attempt, max_flash, fixed)
-        if max_drop is not None:
-            _to_drop(points, attempt, max_drop)
-    if max_flash is not None:
-        able = {states: choice for states, choice in tried.items() if is_integer is None or is_integer(choice.graph)}
-        _climb(layers, able, attempt, max_flash, families[-1])
-    fitting = [
-        choice
-        for choice in tried.values()
-        if (max_flash is None or choice.constant_bytes <= max_flash)
-        and (max_drop is None or choice.drop <= max_drop)
-        and (is_integer is None or is_integer(choice.graph))
-    ]
+        for weigh in _weights(budgets, uniform.costs):
+            if budgets.any_resource:
+                _to_limits(_small_enough(layers, budgets.ram, family), weigh, search.attempt, budgets, fixed)
+        if budgets.drop is not None:
+            for weigh in [bytes_only] if costs is None else [bytes_only, instructions_only]:
+                _to_drop(best_points(layers, family, weigh), search.attempt, budgets.drop)
+
+    def fits(choice: Choice) -> bool:
+        return budgets.allow(choice) and (is_integer is None or is_integer(choice.graph))
+
+    if budgets.any_resource and budgets.drop is None:
+        _climb(search, families[-1], budgets, fits)
+    fitting = [choice for choice in search.tried.values() if fits(choice)]
     if not fitting:
-        smallest = min(tried.values(), key=lambda choice: choice.constant_bytes)
-        best = min(tried.values(), key=lambda choice: (choice.drop, -choice.figure))
-        raise BudgetError(
-            f"no choice of bits keeps within the budgets: the smallest has {smallest.constant_bytes} bytes of constants"
-            f" at a drop of {100 * smallest.drop:.3g}%, the best {best.constant_bytes} bytes at {100 * best.drop:.3g}%",
-            hint="raise --max-flash or --max-drop",
-        )
-    if max_drop is not None and max_flash is None:
-        return min(fitting, key=lambda choice: (choice.constant_bytes, -choice.figure))
-    return max(fitting, key=lambda choice: choice.figure)
+        _attempt_extremes(search, families[-1], budgets)
+        able = [choice for choice in search.tried.values() if is_integer is None or is_integer(choice.graph)]
+        raise budgets.error(able or list(search.tried.values()))
+    return budgets.best(fitting)
+
+
+def _weights(budgets: Budgets, uniform: Costs) -> list[Weigh]:
+    """What is worth trying as the cost of a layer: bytes, instructions, and where both have a limit sums of both."""
+    if budgets.instructions is None:
+        return [bytes_only]
+    least = max(1.0, uniform.instructions or 1.0)
+    if budgets.flash is None and budgets.ram is None:
+        return [instructions_only]
+    per_byte, per_instruction = 1.0 / max(1, budgets.flash or uniform.flash), 1.0 / min(budgets.instructions, least)
+
+    def mixture(share: float) -> Weigh:
+        return lambda option: share * option.bytes * per_byte + (1.0 - share) * option.instructions * per_instruction
+
+    return [mixture(share) for share in SHARES]
+
+
+def _attempt_extremes(search: _Search, allowed: Collection[str], budgets: Budgets) -> None:
+    """Builds what needs least of each budget, so that an error can name it."""
+    if budgets.flash is not None:
+        search.attempt(best_points(search.layers, allowed)[0].states)
+    if budgets.instructions is not None:
+        search.attempt(best_points(search.layers, allowed, instructions_only)[0].states)
+    if budgets.ram is not None:
+        search.attempt(best_points(_small_enough(search.layers, 0, allowed), STATES)[0].states)
+    if budgets.drop is not None:
+        search.attempt(("float" if "float" in allowed else "16x8",) * len(search.layers))
+
+
+def _small_enough(layers: Sequence[Layer], limit: int | None, allowed: Collection[str]) -> list[Layer]:
+    """The layers with the allowed states that need no more memory than the limit while they run, or else the least."""
+    found = []
+    for layer in layers:
+        options = {state: option for state, option in layer.options.items() if state in allowed}
+        if limit is not None:
+            most = max(limit, min(option.ram for option in options.values()))
+            options = {state: option for state, option in options.items() if option.ram <= most}
+        found.append(Layer(layer.node, options))
+    return found
+
+
+def _to_limits(
+    layers: Sequence[Layer],
+    weigh: Weigh,
+    attempt: Callable[[tuple[str, ...]], Choice],
+    budgets: Budgets,
+    fixed: Point,
+) -> None:
+    """The point with least noise whose real graph is within the limits; costs besides the layers are known roughly."""
+    infinite = float("inf")
+    most = [
+        infinite if budgets.flash is None else float(budgets.flash - fixed.bytes),
+        infinite if budgets.instructions is None else budgets.instructions - fixed.instructions,
+        infinite,
+    ]
+    points = best_points(layers, STATES, weigh)
+    for _ in range(MOST_TRIES):
+        inside = [
+            point for point in points if all(have <= limit for have, limit in zip(_sums(point), most, strict=True))
+        ]
+        point = inside[-1] if inside else points[0]
+        excess = budgets.excess(attempt(point.states).costs)
+        if not excess or point is points[0]:
+            return
+        for place, name in enumerate(("flash", "instructions", "ram")):
+            if name in excess:
+                most[place] = _sums(point)[place] - max(1.0, excess[name])
 
 
 def _label(states: tuple[str, ...]) -> str:
@@ -267,41 +406,34 @@ def _label(states: tuple[str, ...]) -> str:
     return f"{', '.join(counts)} of {len(states)} layers"
 
 
-def _to_flash(points: list[Point], attempt: Callable[[tuple[str, ...]], Choice], limit: int, fixed: int) -> None:
-    """The point with least noise whose real graph is within the limit; bytes besides the layers are known roughly."""
-    most = limit - fixed
-    for _ in range(MOST_TRIES):
-        inside = [point for point in points if point.bytes <= most] or points[:1]
-        choice = attempt(inside[-1].states)
-        if choice.constant_bytes <= limit or len(inside) == 1:
-            return
-        most = inside[-1].bytes - max(1, choice.constant_bytes - limit)
+def _sums(point: Point) -> tuple[float, float, float]:
+    return float(point.bytes), point.instructions, float(point.ram)
 
 
-def _climb(
-    layers: Sequence[Layer],
-    tried: Mapping[tuple[str, ...], Choice],
-    attempt: Callable[[tuple[str, ...]], Choice],
-    limit: int,
-    allowed: Collection[str],
-) -> None:
-    """Finer states for one layer after the other of the best choice within the limit, the noisiest first."""
-    fitting = [states for states, choice in tried.items() if choice.constant_bytes <= limit]
+def _climb(search: _Search, allowed: Collection[str], budgets: Budgets, fits: Callable[[Choice], bool]) -> None:
+    """Finer states for one layer after the other of the best choice within the limits, the noisiest first."""
+    layers = search.layers
+    fitting = [states for states, choice in search.tried.items() if fits(choice)]
     if not fitting:
         return
-    best = max(fitting, key=lambda states: tried[states].figure)
-    top = tried[best]
-    noise = [layer.options[state][1] for layer, state in zip(layers, best, strict=True)]
+    best = max(fitting, key=lambda states: search.tried[states].figure)
+    top = search.tried[best]
+    noise = [layer.options[state].noise for layer, state in zip(layers, best, strict=True)]
     for place in sorted(range(len(layers)), key=lambda place: -noise[place])[:MOST_CLIMBED]:
         options = layers[place].options
         for state in ("float", "float16", "w8", "16x8"):
-            if state not in allowed or state not in options or options[state][1] >= options[best[place]][1]:
+            if state not in allowed or state not in options or options[state].noise >= options[best[place]].noise:
                 continue
-            if options[state][0] - options[best[place]][0] > limit - top.constant_bytes:
+            more = Costs(
+                top.costs.flash + options[state].bytes - options[best[place]].bytes,
+                options[state].ram,
+                (top.costs.instructions or 0.0) + options[state].instructions - options[best[place]].instructions,
+            )
+            if budgets.excess(more):
                 continue
             states = (*best[:place], state, *best[place + 1 :])
-            choice = attempt(states)
-            if choice.constant_bytes <= limit and choice.figure > top.figure:
+            choice = search.attempt(states)
+            if fits(choice) and choice.figure > top.figure:
                 best, top = states, choice
                 break
 

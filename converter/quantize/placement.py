@@ -42,6 +42,10 @@ SAME_SCALE = KEEP_ORDER | {"avg_pool2d", "pad", "split", "max", "min"}
 """Beside the movers: ops whose result must have the quantization of input 0."""
 
 
+ASKED_FOR = "asked for"
+"""Why a layer that the caller named is in floating point."""
+
+
 def weight_axis(node: Node) -> int | None:
     """The axis of output channels of the weights of a node; None when it has no constant weights."""
     if node.op not in WEIGHTED or node.input(1).data is None:
@@ -82,7 +86,7 @@ def place(
     placement = Placement()
     for node in graph.nodes:
         kind = DType.s16 if node.name in wide else dtype
-        reason = "asked for" if node.name in floats else _why_float(node, kind)
+        reason = ASKED_FOR if node.name in floats else _why_float(node, kind)
         if reason is None:
             placement.integer_nodes[node] = kind
         elif not _only_moves(node):

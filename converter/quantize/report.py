@@ -15,7 +15,14 @@ class LayerReport:
     numbers: str
     """``int8``, ``16x8``, ``float32``, …"""
     reason: str = ""
-    """Why it is in floating point; empty for integers."""
+    """Why it computes on real numbers, or why its bits were chosen; empty for integers without a choice."""
+    constant_bytes: int = 0
+    instructions: float | None = None
+    """Of a run on the target, estimated; None without one."""
+    ram: int | None = None
+    """Bytes that live while it runs on the target; None without one."""
+    noise: float | None = None
+    """The part of the outputs' power that its rounding alone adds as noise, where bits were chosen."""
     scale: float | None = None
     zero_point: int | None = None
     low: float | None = None
@@ -44,6 +51,12 @@ class QuantReport:
     candidates: list[dict[str, Any]] = field(default_factory=list)
     """What was tried, in order, with its figure."""
     layers: list[LayerReport] = field(default_factory=list)
+    budgets: dict[str, float] = field(default_factory=dict)
+    """Those that bits were chosen for: ``flash``, ``ram``, ``instructions``, ``drop``."""
+    flash: int | None = None
+    ram: int | None = None
+    instructions: float | None = None
+    """What the target takes: bytes of constants and code, of the arena, and instructions of a run; None without one."""
     float_bytes: int = 0
     constant_bytes: int = 0
     """Bytes of constants before and after."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -14,15 +14,16 @@ from ...errors import MicrolithError, Unsupported, UnsupportedError
 from ...ir import Graph, Node, Quant, Value
 from ..passes.unsigned_bytes import is_mover
 from ..passes.weight_codes import COMPRESSED
+from .budgets import BudgetError, Budgets, Choice, Pick
 from .calibration_data import CalibrationSet, Feed, open_calibration
 from .equalize import equalized
 from .insert import Decision, apply, bias_of, nearest_weights
 from .labels import accuracy, labels_for, load_labels
-from .mixed import BudgetError, Choice, noise_share, within_budgets
+from .mixed import LABELS, noise_share, within_budgets
 from .moments import can_measure, measure
 from .observers import OBSERVERS, TensorStats, percentile
 from .options import QuantizeOptions
-from .placement import WEIGHTED, Placement, place
+from .placement import ASKED_FOR, WEIGHTED, Placement, place
 from .ranges import activation_quant
 from .reconstruct import mean_error, reconstruct
 from .report import LayerReport, QuantReport
@@ -42,6 +43,8 @@ class Candidate:
     figure: float
     drop: float = 0.0
     """What ``max_drop`` limits."""
+    choice: Choice | None = None
+    """How bits were chosen for each layer, if they were."""
 
 
 @dataclass
@@ -61,6 +64,11 @@ class Search:
     def measure(self, decision: Decision, **label: object) -> Candidate:
         """Builds and runs a candidate."""
         graph = apply(self.base, decision)
+        figure, drop = self.run(graph, **label)
+        return Candidate(label, decision, graph, figure, drop)
+
+    def run(self, graph: Graph, **label: object) -> tuple[float, float]:
+        """Decibels at the outputs of a finished graph, and its drop."""
         got = record(graph, self.feeds)
         figure = sqnr(self.wanted, got)
         drop, told = noise_share(figure), {}
@@ -68,7 +76,7 @@ class Search:
             found = accuracy(self.labels, got)
             drop, told = accuracy(self.labels, self.wanted) - found, {"accuracy": round(found, 5)}
         self.tried.append({**label, "sqnr": round(figure, 3), **told})
-        return Candidate(label, decision, graph, figure, drop)
+        return figure, drop
 
 
 def quantize_static(
@@ -81,28 +89,47 @@ def quantize_static(
         options = replace(options, labels=load_labels(options.labels))
     data = open_calibration(options.calibrate, graph, options.images, options.samples)
     most = options.search_samples or (search_size(graph) if options.labels is None else MOST_LABELLED)
-    feeds = list(islice(iter(data), most))
-    search, best, count = _uniform(graph, options, data, feeds, progress)
-    if options.max_flash is not None or options.max_drop is not None:
-        search, best = _mixed(search, best, _uniform(graph, replace(options, scheme="16x8"), data, feeds, progress)[:2])
+    aim = _aim(graph, options, list(islice(iter(data), most)), most)
+    search, best, count = _uniform(graph, options, data, aim, progress)
+    if options.is_mixed:
+        search, best = _mixed(search, best, _uniform(graph, replace(options, scheme="16x8"), data, aim, progress)[:2])
     report = _report(search, best, count)
     if options.require_int8:
         _require_integers(report)
     return best.graph, report
 
 
+@dataclass(frozen=True)
+class Aim:
+    """What candidates are compared with."""
+
+    feeds: list[Feed]
+    wanted: list[dict[str, np.ndarray]]
+    """The outputs in floating point."""
+    labels: np.ndarray | None
+    """Of the feeds, if they are known."""
+
+
+def _aim(graph: Graph, options: QuantizeOptions, feeds: list[Feed], most: int) -> Aim:
+    """Labels are held against the samples here, before anything that takes long."""
+    wanted = record(graph, feeds)
+    if options.labels is None:
+        return Aim(feeds, wanted, None)
+    return Aim(feeds, wanted, labels_for(options.labels, wanted, len(feeds) < most and options.samples is None))
+
+
 def _uniform(
-    graph: Graph, options: QuantizeOptions, data: CalibrationSet, feeds: list[Feed], progress: Progress | None
+    graph: Graph, options: QuantizeOptions, data: CalibrationSet, aim: Aim, progress: Progress | None
 ) -> tuple[Search, Candidate, int]:
     """The best of the scheme that the options name, what it was found with, and the number of all feeds."""
-    search, count = _search(graph, options, data, feeds, progress)
+    search, count = _search(graph, options, data, aim, progress)
     best = choose_weights(search, choose_ranges(search), data)
     for kinds in _movable(options):
         moved, places = equalized(graph, data, options.smooth or EXPONENT, kinds)
         if not places:
             continue
-        other, _ = _search(moved, options, data, feeds, progress)
-        other.wanted, other.tried = search.wanted, search.tried
+        other, _ = _search(moved, options, data, aim, progress)
+        other.tried = search.tried
         label = {"scales moved": places}
         found = choose_weights(other, choose_ranges(other, [str(best.label["observer"])], label), data)
         if found.figure > best.figure or options.equalize or options.smooth:
@@ -145,7 +172,7 @@ def search_size(graph: Graph) -> int:
 
 
 def _search(
-    graph: Graph, options: QuantizeOptions, data: CalibrationSet, feeds: list[Feed], progress: Progress | None
+    graph: Graph, options: QuantizeOptions, data: CalibrationSet, aim: Aim, progress: Progress | None
 ) -> tuple[Search, int]:
     """Where integers go, the statistics of what they hold, and the number of all feeds."""
     placement = place(
@@ -156,20 +183,16 @@ def _search(
         keep_tail=not options.require_int8,
     )
     values = [value for value in graph.values() if value in placement.group_of]
-    if options.max_flash is not None or options.max_drop is not None:  # other placements will come
+    if options.is_mixed:  # other placements will come
         values = [value for value in graph.values() if value.dtype is DType.f32 and not value.is_constant]
     stats, count = collect(graph, values, data, progress)
-    wanted = record(graph, feeds)
-    labels = None
-    if options.labels is not None:
-        labels = labels_for(options.labels, wanted, complete=len(feeds) == count)
-    return Search(graph, options, placement, stats, feeds, wanted, labels), count
+    return Search(graph, options, placement, stats, aim.feeds, aim.wanted, aim.labels), count
 
 
 def _mixed(search: Search, best: Candidate, wide: tuple[Search, Candidate]) -> tuple[Search, Candidate]:
     """Bits for each layer within the budgets: from the best weights for int8, and from those for 16x8, ``wide``, which
     other layers have that are not int8."""
-    wide[0].wanted, wide[0].options = search.wanted, search.options
+    wide[0].options = search.options
     found: list[tuple[Search, Choice, Candidate]] = []
     failures: list[MicrolithError] = []
     for start in ((search, best), wide):
@@ -179,14 +202,15 @@ def _mixed(search: Search, best: Candidate, wide: tuple[Search, Candidate]) -> t
             failures.append(error)
     if not found:
         raise failures[0]
-    options = search.options
-    if options.max_drop is not None and options.max_flash is None:
-        chosen, choice, base = min(found, key=lambda item: (item[1].constant_bytes, -item[1].figure))
-    else:
-        chosen, choice, base = max(found, key=lambda item: item[1].figure)
+    best_choice = budgets_of(search.options).best([choice for _, choice, _ in found])
+    chosen, choice, base = next(item for item in found if item[1] is best_choice)
     chosen.placement, chosen.tried = choice.decision.placement, search.tried + wide[0].tried
     label = {**base.label, "bits": choice.label}
-    return chosen, Candidate(label, choice.decision, choice.graph, choice.figure, choice.drop)
+    return chosen, Candidate(label, choice.decision, choice.graph, choice.figure, choice.drop, choice)
+
+
+def budgets_of(options: QuantizeOptions) -> Budgets:
+    return Budgets(options.max_flash, options.max_ram, options.max_instructions, options.max_drop)
 
 
 def _within_budgets(search: Search, best: Candidate) -> Choice:
@@ -202,19 +226,16 @@ def _within_budgets(search: Search, best: Candidate) -> Choice:
         decision.quants = quants_of(replace(search, placement=placement), observer)
         return decision
 
-    def measure_one(decision: Decision) -> tuple[Graph, float, float]:
-        found = search.measure(decision, observer=observer, bits="mixed")
-        return found.graph, found.figure, found.drop
-
     start = redecide(frozenset(), frozenset())
     return within_budgets(
         start,
         Simulator(search.base, start.placement, search.feeds),
         redecide,
-        measure_one,
-        max_flash=options.max_flash,
-        max_drop=options.max_drop,
-        group=options.group,
+        lambda decision: apply(search.base, decision),
+        lambda graph: search.run(graph, observer=observer, bits="mixed"),
+        budgets_of(options),
+        group=options.group_size,
+        costs=options.costs,
         is_integer=(lambda graph: not float_layers(graph)) if options.require_int8 else None,
     )
 
@@ -347,33 +368,59 @@ def _report(search: Search, best: Candidate, count: int) -> QuantReport:
         report.accuracy = report.float_accuracy - best.drop
     report.float_bytes = sum(value.type.nbytes for value in search.base.constants())
     report.constant_bytes = sum(value.type.nbytes for value in best.graph.constants())
+    budgets = asdict(budgets_of(options))
+    report.budgets = {name: limit for name, limit in budgets.items() if limit is not None}
+    costs = None
+    if options.costs is not None:
+        costs = best.choice.costs if best.choice is not None else options.costs(best.graph)
+        report.flash, report.ram, report.instructions = costs.flash, costs.ram, costs.instructions
     reasons = {node.name: reason for node, reason in placement.reasons.items()}
+    picks = {} if best.choice is None else best.choice.picks
     seen = {value.name: stats for value, stats in search.stats.items()}
     stay = set(float_layers(best.graph))
     for node in best.graph.nodes:
-        output = node.outputs[0]
-        if node in stay and node.op not in COMPRESSED.values():
-            reason = reasons.get(
-                node.name,
-                "moves what is floating point"
-                if node.op in ("concat", "transpose", "slice")
-                else f"no form of {node.op} on integers fits here",
-            )
-            report.layers.append(LayerReport(node.name, node.op, "float32", reason))
-            continue
-        layer = LayerReport(node.name, node.op, _numbers(node))
-        quant = output.quant
-        if quant is not None and quant.is_per_tensor and output.dtype.is_integer:
-            scale, zero = float(quant.scale[0]), int(quant.zero_point[0])
-            info = np.iinfo(output.dtype.numpy)
-            layer = replace(
-                layer, scale=scale, zero_point=zero, low=scale * (info.min - zero), high=scale * (info.max - zero)
-            )
-            stats = seen.get(output.name)
-            if stats is not None:
-                layer.seen_low, layer.seen_high = stats.low, stats.high
+        layer = _layer(node, node in stay and node.op not in COMPRESSED.values(), reasons, seen)
+        layer.constant_bytes = sum(
+            value.type.nbytes for value in node.inputs if value is not None and value.is_constant
+        )
+        known = None if costs is None else costs.layers.get((node.name, node.op))
+        if known is not None:
+            layer.instructions, layer.ram = known.instructions, known.ram
+        pick = picks.get(node.name) if node.op in WEIGHTED or node.op in COMPRESSED.values() else None
+        if pick is not None:
+            layer.reason, layer.noise = _chosen(pick), pick.noise
+        elif layer.reason == ASKED_FOR and picks:
+            layer.reason = "it follows layers that the search gave real numbers"
         report.layers.append(layer)
     return report
+
+
+def _layer(node: Node, is_float: bool, reasons: Mapping[str, str], seen: Mapping[str, TensorStats]) -> LayerReport:
+    if is_float:
+        return LayerReport(node.name, node.op, "float32", reasons.get(node.name, _reason(node)))
+    layer, output = LayerReport(node.name, node.op, _numbers(node)), node.outputs[0]
+    quant = output.quant
+    if quant is None or not quant.is_per_tensor or not output.dtype.is_integer:
+        return layer
+    scale, zero = float(quant.scale[0]), int(quant.zero_point[0])
+    info = np.iinfo(output.dtype.numpy)
+    layer = replace(layer, scale=scale, zero_point=zero, low=scale * (info.min - zero), high=scale * (info.max - zero))
+    stats = seen.get(output.name)
+    if stats is not None:
+        layer.seen_low, layer.seen_high = stats.low, stats.high
+    return layer
+
+
+def _chosen(pick: Pick) -> str:
+    """Why a layer has its bits, from what the search measured."""
+    text = f"chosen: {LABELS.get(pick.state, pick.state)}"
+    if pick.state == "int8":
+        return f"{text} adds noise of {_decibels(pick.noise)} to the outputs"
+    return f"{text} adds noise of {_decibels(pick.noise)} to the outputs, int8 {_decibels(pick.noise_int8)}"
+
+
+def _decibels(noise: float) -> str:
+    return "none" if noise <= 0 else f"{10 * np.log10(noise):.0f} dB"
 
 
 def _reason(node: Node) -> str:

@@ -41,7 +41,7 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
         if node.op not in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose"):
             continue
         scheme = options.scheme
-        if scheme == "weights-int4" and is_short(node, options.group):
+        if scheme == "weights-int4" and is_short(node, options.group_size):
             scheme = "weights-int8"
         reason = "asked for" if node.name in kept else rewrite(graph, node, options, found.get(node))
         numbers = scheme if reason is None else "float32"
@@ -97,8 +97,8 @@ def is_short(node: Node, group: int) -> bool:
 
 def _compressed(bits: int) -> Rewrite:
     def rewrite(graph: Graph, node: Node, options: QuantizeOptions, moments: Moments | None) -> str | None:
-        enough = 8 if bits == 4 and is_short(node, options.group) else bits
-        return compress_node(graph, node, enough, options.group, moments)
+        enough = 8 if bits == 4 and is_short(node, options.group_size) else bits
+        return compress_node(graph, node, enough, options.group_size, moments)
 
     return rewrite
 

@@ -10,11 +10,12 @@ from rich.table import Table
 
 from microlith.errors import InputError
 
-from .console import bytes_text, console, plural
+from .console import bytes_text, console, count_text, plural
 from .picture_options import take_picture_flags
 
 if TYPE_CHECKING:
     from microlith.converter.quantize import QuantizeOptions, QuantReport
+    from microlith.costs import CostFunction
 
 PANEL = "Quantization"
 
@@ -57,7 +58,29 @@ WideLayers = Annotated[
 ]
 RequireInt8 = Annotated[bool, _option("--require-int8", help="Fail if a layer stays in floating point.")]
 Group = Annotated[int | None, _option("--group", help="Weights that share a scale in weights-int4.")]
-MaxFlash = Annotated[str | None, _option("--max-flash", metavar="SIZE", help="Choose bits per layer within this size.")]
+MaxFlash = Annotated[
+    str | None,
+    _option(
+        "--max-flash",
+        metavar="SIZE",
+        help="Choose bits per layer within this size, such as 256KB, of constants; "
+        "with --target of constants and kernels.",
+    ),
+]
+MaxRam = Annotated[
+    str | None, _option("--max-ram", metavar="SIZE", help="Choose bits per layer within this arena on the --target.")
+]
+MaxInstructions = Annotated[
+    str | None,
+    _option(
+        "--max-instructions",
+        metavar="COUNT",
+        help="Choose bits per layer within so many instructions of a run on the --target (a Cortex-M), such as 20M.",
+    ),
+]
+Target = Annotated[
+    str | None, _option("--target", metavar="NAME", help="The machine whose flash, RAM and instructions budgets count.")
+]
 MaxDrop = Annotated[
     str | None,
     _option("--max-drop", metavar="SHARE", help="Choose bits per layer so that outputs (or accuracy) lose no more."),
@@ -70,7 +93,7 @@ Report = Annotated[Path | None, _option("--report", help="Write what was done to
 
 def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions | None:
     """The options of flags and file; a flag counts more. None when nothing is to be quantized."""
-    from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
+    from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_count, parse_share
 
     given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     images = take_picture_flags(given)
@@ -85,6 +108,10 @@ def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions
         given["max_flash"] = parse_bytes(given["max_flash"])
     if "max_drop" in given:
         given["max_drop"] = parse_share(given["max_drop"])
+    if "max_ram" in given:
+        given["max_ram"] = parse_bytes(given["max_ram"])
+    if "max_instructions" in given:
+        given["max_instructions"] = parse_count(given["max_instructions"])
     for name in ("float_layers", "wide_layers"):
         if name in given:
             given[name] = tuple(given[name])
@@ -92,7 +119,24 @@ def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions
         del given["require_int8"]
     values: dict[str, Any] = {} if config is None else load_config(config)
     pictures: dict[str, Any] = {**values.pop("images", {}), **images}
-    return make_options({**values, **given, "images": pictures})
+    merged = {**values, **given}
+    target = merged.pop("target", None)
+    if target is not None:
+        merged["costs"] = _costs(target, merged)
+    return make_options({**merged, "images": pictures})
+
+
+def _costs(target: str, options: dict[str, Any]) -> CostFunction:
+    """What graphs cost on a target. Raises InputError for budgets that say nothing about it."""
+    from microlith.codegen.graph_costs import costs_on, counts_instructions
+
+    costs = costs_on(target)
+    if options.get("max_instructions") is not None and not counts_instructions(target):
+        raise InputError(
+            f"--max-instructions: instructions are known for Cortex-M alone, not for '{target}'",
+            hint="--target cortex-m4 or cortex-m55; or --max-flash, --max-ram",
+        )
+    return costs
 
 
 def print_report(report: QuantReport, explain: bool) -> None:
@@ -114,7 +158,20 @@ def print_report(report: QuantReport, explain: bool) -> None:
     if report.accuracy is not None and report.float_accuracy is not None:
         figures.append(f"accuracy {100 * report.float_accuracy:.2f}% -> {100 * report.accuracy:.2f}%")
     figures.append(f"constants {bytes_text(report.float_bytes)} -> {bytes_text(report.constant_bytes)}")
+    if report.flash is not None:
+        figures.append(f"on the target {bytes_text(report.flash)} of flash")
+    if report.ram is not None:
+        figures.append(f"{bytes_text(report.ram)} of RAM")
+    if report.instructions is not None:
+        figures.append(f"about {count_text(int(report.instructions))} instructions")
     console.print("[bold]quantized[/bold]: " + "; ".join(figures), highlight=False)
+    chosen_layers = [layer for layer in report.layers if layer.noise is not None]
+    if chosen_layers:
+        table = Table("layer", "op", "numbers", "bytes", "RAM", "instructions", "why", title="Bits of each layer")
+        for layer in chosen_layers:
+            costs = ["" if item is None else count_text(int(item)) for item in (layer.ram, layer.instructions)]
+            table.add_row(layer.name, layer.op, layer.numbers, f"{layer.constant_bytes:,}", *costs, layer.reason)
+        console.print(table)
     if report.floats:
         table = Table("layer", "op", "why", title=f"{plural(len(report.floats), 'layer')} in floating point")
         for layer in report.floats:

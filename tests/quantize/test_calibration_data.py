@@ -150,6 +150,13 @@ def test_names(tmp_path: Path) -> None:
     graph = graph_of(x=(1, 3), mask=(1, 2))
     with pytest.raises(CalibrationError, match="no data for input 'mask'"):
         list(open_calibration([{"x": np.zeros((1, 3), np.float32), "other": np.zeros(2)}], graph))
+    for name, fits in (("x", True), ("arr_0", True), ("y", False)):
+        np.savez(tmp_path / "one.npz", **{name: np.zeros((2, 3), np.float32)})
+        if fits:
+            assert len(list(open_calibration(tmp_path / "one.npz", graph_of(x=(1, 3))))) == 2
+        else:
+            with pytest.raises(CalibrationError, match="given: y"):
+                list(open_calibration(tmp_path / "one.npz", graph_of(x=(1, 3))))
     np.savez(tmp_path / "a.npz", x=np.zeros((2, 3), np.float32), mask=np.zeros((3, 2), np.float32))
     with pytest.raises(CalibrationError, match="different numbers of samples: 'x' 2, 'mask' 3"):
         list(open_calibration(tmp_path / "a.npz", graph))

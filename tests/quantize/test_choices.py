@@ -13,14 +13,16 @@ import onnxruntime
 import pytest
 from typer.testing import CliRunner
 
-from microlith import modelfile
+from microlith import generate, modelfile
 from microlith.cli import app
-from microlith.converter import import_model
+from microlith.codegen.graph_costs import costs_on
+from microlith.converter import convert, import_model
 from microlith.converter.pipeline import FLOAT_PASSES, optimize
+from microlith.converter.quantize import QuantizeOptions, QuantReport
 from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_share
 from microlith.converter.quantize.equalize import equalized
 from microlith.converter.quantize.insert import Decision
-from microlith.converter.quantize.mixed import Layer, best_points, layers_of, noise_share
+from microlith.converter.quantize.mixed import Layer, Option, best_points, layers_of, noise_share
 from microlith.converter.quantize.placement import place
 from microlith.converter.quantize.simulate import Simulator, all_weights
 from microlith.converter.quantize.statistics import sqnr
@@ -80,7 +82,8 @@ def test_best_points_are_those_of_all_combinations(cnn: onnx.ModelProto) -> None
     states = ("int4", "int8", "float16")
     node = optimize(import_model(cnn), passes=FLOAT_PASSES).nodes[0]
     layers = [
-        Layer(node, {state: (int(rng.integers(1, 50)), float(rng.random())) for state in states}) for _ in range(5)
+        Layer(node, {state: Option(int(rng.integers(1, 50)), float(rng.random())) for state in states})
+        for _ in range(5)
     ]
     sums = [
         (sum(item[0] for item in chosen), sum(item[1] for item in chosen))
@@ -118,6 +121,9 @@ def test_labels_make_the_drop_one_of_accuracy(cnn: onnx.ModelProto, tmp_path: Pa
     assert mixed.constant_bytes < plain.constant_bytes, "accuracy of one sample in 40 lets weights be coarse"
     got = [Executor(graph).run({graph.inputs[0].name: feed})[graph.outputs[0].name].reshape(-1) for feed in data]
     assert mixed.accuracy == pytest.approx(float(np.mean(np.argmax(got, axis=1) == labels)))
+    few: list[QuantReport] = []
+    convert(cnn, quantization=QuantizeOptions(calibrate=data, labels=labels, samples=20), report=few.append)
+    assert few[0].samples == 20 and few[0].float_accuracy == 0.5
     with pytest.raises(InputError, match="39 labels for 40 samples"):
         quantized(cnn, data, labels=labels[1:])
     with pytest.raises(InputError, match="classes apart"):
@@ -125,13 +131,84 @@ def test_labels_make_the_drop_one_of_accuracy(cnn: onnx.ModelProto, tmp_path: Pa
     for bad, message in (("absent.npy", "no such file"), (labels / 2, "list of integers"), (-labels - 1, "negative")):
         with pytest.raises(InputError, match=message):
             quantized(cnn, data, labels=bad)
+    (tmp_path / "words.txt").write_text("3\n1\ncat\n")
+    with pytest.raises(InputError, match="line 3 is 'cat', not a class"):
+        quantized(cnn, data, labels=tmp_path / "words.txt")
+    np.savez(tmp_path / "other.npz", classes=labels)
+    with pytest.raises(InputError, match="holds no array 'labels', but classes"):
+        quantized(cnn, data, labels=tmp_path / "other.npz")
     with pytest.raises(InputError, match="labels say nothing about 'dynamic'"):
         quantized(cnn, data, labels=tmp_path / "labels.txt", scheme="dynamic")
 
 
 def test_budgets_that_cannot_be_kept(cnn: onnx.ModelProto) -> None:
-    with pytest.raises(MicrolithError, match="no choice of bits keeps within the budgets: the smallest has"):
+    with pytest.raises(MicrolithError, match=r"--max-flash 100: the least is flash .* bytes, .*int4 weights in all"):
         quantized(cnn, images(8), max_flash=100)
+
+
+@pytest.fixture(scope="module")
+def on_m4(cnn: onnx.ModelProto) -> tuple[Any, Any, Any]:
+    """Costs on a Cortex-M4, and the reports of uniform int8 and 16x8 there."""
+    costs = costs_on("cortex-m4")
+    return costs, *(quantized(cnn, images(8), scheme=scheme, costs=costs)[1] for scheme in ("int8", "16x8"))
+
+
+def test_costs_are_those_of_the_project(cnn: onnx.ModelProto, on_m4: tuple[Any, Any, Any], tmp_path: Path) -> None:
+    graph, report = quantized(cnn, images(8), costs=on_m4[0])
+    project = generate(graph, "cortex-m4", tmp_path / "project", name="net")
+    assert report.ram == project.arena_bytes
+    assert report.flash is not None and report.flash > project.weight_bytes
+    assert report.instructions is not None and report.instructions > project.macs / 2
+
+
+@pytest.mark.parametrize("budget", ["max_ram", "max_instructions", "max_flash"])
+def test_budgets_on_a_target(cnn: onnx.ModelProto, on_m4: tuple[Any, Any, Any], budget: str) -> None:
+    """A little above what int8 takes something better than int8 is found, and the report says why."""
+    costs, narrow, _ = on_m4
+    name = budget.removeprefix("max_")
+    limit = int(1.15 * getattr(narrow, name))
+    _, mixed = quantized(cnn, images(8), costs=costs, **{budget: limit})
+    assert getattr(mixed, name) <= limit
+    assert mixed.sqnr >= narrow.sqnr and mixed.budgets == {name: limit}
+    chosen = [layer for layer in mixed.layers if layer.noise is not None]
+    assert len(chosen) == 3 and all(layer.reason.startswith("chosen: ") for layer in chosen)
+    assert all(layer.instructions and layer.ram and layer.constant_bytes for layer in chosen)
+    assert not any(layer.reason == "asked for" for layer in mixed.layers)
+
+
+def test_all_budgets_together(cnn: onnx.ModelProto, on_m4: tuple[Any, Any, Any]) -> None:
+    costs, narrow, _ = on_m4
+    limits = {
+        "max_flash": int(1.2 * narrow.flash),
+        "max_ram": int(1.3 * narrow.ram),
+        "max_instructions": 1.3 * narrow.instructions,
+        "max_drop": noise_share(narrow.sqnr),
+    }
+    _, mixed = quantized(cnn, images(8), costs=costs, **limits)
+    assert mixed.flash <= limits["max_flash"] and mixed.ram <= limits["max_ram"]
+    assert mixed.instructions <= limits["max_instructions"] and noise_share(mixed.sqnr) <= limits["max_drop"]
+
+
+@pytest.mark.parametrize("limit", [{"max_ram": 64}, {"max_instructions": 1000}, {"max_ram": 10**6, "max_drop": 1e-13}])
+def test_budgets_on_a_target_that_cannot_be_kept(
+    cnn: onnx.ModelProto, on_m4: tuple[Any, Any, Any], limit: dict[str, Any]
+) -> None:
+    *_, last = (f"--{name.replace('_', '-')}" for name in limit)
+    with pytest.raises(MicrolithError, match=rf"{last} .*: the least is flash [\d,]+ bytes, RAM [\d,]+ bytes, "):
+        quantized(cnn, images(8), costs=on_m4[0], require_int8="max_drop" in limit, **limit)
+
+
+def test_choices_that_say_nothing(cnn: onnx.ModelProto) -> None:
+    for options, message in (
+        ({"max_ram": 1000}, "--max-ram says nothing without a machine"),
+        ({"max_instructions": 1000}, "--max-instructions says nothing without a machine"),
+        ({"max_flash": 0}, "more than 0"),
+        ({"group": 32}, "one scale for each output channel"),
+        ({"scheme": "weights-int4", "group": -1}, "0 .a whole channel. or more"),
+        ({"scheme": "dynamic", "max_flash": 1000}, "has the same for all"),
+    ):
+        with pytest.raises(InputError, match=message):
+            quantized(cnn, images(2), **options)
 
 
 def test_equalization_keeps_the_meaning_and_levels_ranges() -> None:
@@ -220,9 +297,13 @@ def test_config(tmp_path: Path) -> None:
     file = write(
         tmp_path / "q.toml",
         '[quantize]\nscheme = "16x8"\nsamples = 7\nmax-drop = "0.5%"\nmax-flash = "256KB"\nfloat-layers = ["a*"]\n'
+        'max-ram = "1.5KB"\nmax-instructions = "2M"\ntarget = "x"\n'
         "[quantize.images]\nmean = [1.0, 2.0, 3.0]\nresize = 64\nbgr = true\n",
     )
-    options = make_options(load_config(file))
+    values = load_config(file)
+    assert values.pop("target") == "x", "for the caller, who knows what it costs"
+    options = make_options(values)
+    assert (options.max_ram, options.max_instructions) == (1536, 2e6)
     assert (options.scheme, options.samples, options.max_drop, options.max_flash) == ("16x8", 7, 0.005, 256 << 10)
     assert options.float_layers == ("a*",)
     assert (options.images.mean, options.images.resize, options.images.bgr) == ((1.0, 2.0, 3.0), (64, 64), True)
