@@ -75,9 +75,7 @@ def _alive(program: Program) -> list[int]:
         for index in call.outputs:
             first.setdefault(index, place)
             last[index] = place
-        for index in call.inputs:
-            if index is not None:
-                last[index] = place
+        last |= {index: place for index in call.inputs if index is not None}
     last |= dict.fromkeys(program.outputs, len(program.calls) - 1)
     alive: list[dict[int | None, int]] = [{} for _ in program.calls]
     for index, start in first.items():

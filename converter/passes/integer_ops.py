@@ -153,15 +153,6 @@ def _pool(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant)
     return _add(graph, quantize, layer, [x], quant)
 
 
-def _of_s8(form: Form) -> Form:
-    """The form of an op that has kernels for s8 only."""
-
-    def narrow(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
-        return form(graph, quantize, layer, dtype, quant) if dtype is DType.s8 else None
-
-    return narrow
-
-
 def _softmax(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
     if dtype is DType.s16:
         return _elementwise(graph, quantize, layer, dtype, quant) if _is_unit_s16(quant) else None
@@ -219,9 +210,9 @@ FORMS: dict[str, Form] = {
     "conv_transpose": _transposed,
     "dense": _weighted(0),
     "depthwise_conv2d": _weighted(3),
-    "div": _of_s8(_elementwise),
-    "layer_norm": _of_s8(_layer_norm),
-    "log_softmax": _of_s8(_elementwise),
+    "div": _pair,
+    "layer_norm": _layer_norm,
+    "log_softmax": _elementwise,
     "matmul": _pair,
     "max_pool2d": _pool,
     "mul": _pair,

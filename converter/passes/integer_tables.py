@@ -1,4 +1,5 @@
-"""A function of one s8 tensor as a table of its 256 results: chains of elementwise float ops, and changes of scale."""
+"""A function of one s8 tensor as a table of its 256 results, of one s16 tensor as a curve of 513 points: chains of
+elementwise float ops, and changes of scale."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ MAX_NODES = 24
 FUNCTIONS = (ELEMENTWISE | BROADCASTING) - {"lut", "cast", "quantize", "requantize", "logical_not", "where"}
 """Ops that may stand in such a chain."""
 _INTEGERS = np.arange(-128, 128, dtype=np.int8)
+_HALF_POINTS = np.arange(-32768, 32769, 64, dtype=np.int32)
+"""The points of a curve of s16 and those in the middle between two."""
 
 
 class _NoTableError(Exception):
@@ -31,9 +34,11 @@ class _Chain:
         self.source: Value | None = None
         """The integers that the only dequantize reads."""
         self._results: dict[int, np.ndarray] = {}
+        self._places = _INTEGERS
 
     def evaluate(self, value: Value) -> np.ndarray:
-        """float32 [256]: the value for each integer from -128 to 127; () for a constant."""
+        """float32 [256]: the value for each integer from -128 to 127, or for s16 [1025], at every 64th integer; () for a
+        constant."""
         if id(value) not in self._results:
             self._results[id(value)] = self._compute(value)
         if len(self._results) > MAX_NODES:
@@ -56,20 +61,24 @@ class _Chain:
         if self.source is None or value.shape != self.source.shape:
             raise _NoTableError
         (result,) = ops.get(node.op).reference(inputs, node.attrs)
-        return np.broadcast_to(np.asarray(result, np.float32), (256,))
+        return np.broadcast_to(np.asarray(result, np.float32), self._places.shape)
 
     def _decode(self, node: Node) -> np.ndarray:
         x = node.input(0)
-        if len(node.inputs) != 1 or x.quant is None or not x.quant.is_per_tensor or x.dtype not in (DType.s8, DType.u8):
+        known = (DType.s8, DType.u8, DType.s16)
+        if len(node.inputs) != 1 or x.quant is None or not x.quant.is_per_tensor or x.dtype not in known:
             raise _NoTableError
         if self.source is not None and self.source is not x:
             raise _NoTableError
         self.source = x
+        if x.dtype is DType.s16:
+            self._places = _HALF_POINTS
+            return _decoded(x.quant, _HALF_POINTS)
         return _decoded(x.quant if x.dtype is DType.s8 else shifted_quant(x.quant, DType.s8))
 
 
-def _decoded(quant: Quant) -> np.ndarray:
-    return dequantize_array(_INTEGERS, quant.scale, quant.zero_point)
+def _decoded(quant: Quant, integers: np.ndarray = _INTEGERS) -> np.ndarray:
+    return dequantize_array(integers, quant.scale, quant.zero_point)
 
 
 def replace_by_table(graph: Graph, quantize: Node) -> bool:
@@ -80,7 +89,11 @@ def replace_by_table(graph: Graph, quantize: Node) -> bool:
             real = chain.evaluate(quantize.input(0))
     except _NoTableError:
         return False
-    if chain.source is None or quantize.output.dtype not in (DType.s8, DType.u8):
+    if chain.source is None:
+        return False
+    if chain.source.dtype is DType.s16:
+        return _put_curve(graph, quantize, chain.source, real)
+    if quantize.output.dtype not in (DType.s8, DType.u8):
         return False
     return _put_table(graph, quantize, chain.source, real)
 
@@ -110,6 +123,23 @@ def requantized(graph: Graph, quantize: Node, source: Value) -> bool:
 
 def _table(graph: Graph, real: np.ndarray, quant: Quant) -> np.ndarray:
     return quantize_array(real, quant.scale, quant.zero_point, np.int8, CONTRACTS[graph.contract])
+
+
+def _put_curve(graph: Graph, quantize: Node, source: Value, real: np.ndarray) -> bool:
+    """A curve of s16. Each point is moved by half of the error that interpolation has in the middle behind it."""
+    quant = quantize.output.quant
+    if quantize.output.dtype is not DType.s16 or quant is None or not np.all(np.isfinite(real)):
+        return False
+    steps = real.astype(np.float64) / float(quant.scale[0]) + int(quant.zero_point[0])
+    points, middles = steps[::2], steps[1::2]
+    error = (points[:-1] + points[1:]) / 2 - middles
+    points = np.clip(np.rint(np.append(points[:-1] - error / 2, points[-1])), -32768, 32767)
+    if np.max(np.abs(np.diff(points))) > 32767:  # steeper than the kernel can be
+        return False
+    curve = graph.constant(f"{quantize.output.name}_table", points.astype(np.int16))
+    made = rebuild(graph, quantize, "lut", [source, curve], {})
+    made.quant, made.name = quant, quantize.output.name
+    return substitute(graph, quantize.output, made)
 
 
 def _put_table(graph: Graph, quantize: Node, source: Value, real: np.ndarray) -> bool:

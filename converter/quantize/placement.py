@@ -27,7 +27,7 @@ WEIGHTED = {"conv2d": 0, "dense": 0, "depthwise_conv2d": 3, "conv_transpose": No
 
 S16_FORMS = frozenset(
     {"conv2d", "dense", "depthwise_conv2d", "conv_transpose", "avg_pool2d", "max_pool2d"}
-    | {"add", "sub", "mul", "prelu", "reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "softmax"}
+    | {"add", "sub", "mul", "div", "layer_norm", "log_softmax", "prelu", "reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "softmax"}
     | {"sigmoid", "tanh", "matmul", "square"}
 )
 """Ops that have a form on 16-bit integers."""
@@ -110,7 +110,7 @@ def _why_float(node: Node, dtype: DType) -> str | None:
         return "it runs a subgraph"
     if node.op in WEIGHTED:
         return _why_float_weighted(node)
-    if dtype is DType.s16 and node.op not in S16_FORMS:
+    if dtype is DType.s16 and node.op not in S16_FORMS and not is_function(node):
         return f"there is no form of {node.op} on 16-bit integers"
     if is_function(node) or (dtype is DType.s16 and node.op in ("sigmoid", "tanh")):
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from ..dtypes import DType
 from ..ir import Node, TensorType
 from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from .curves import POINTS, curve_at
 from .shape_rules import require, require_dtype, same_type
 
 Attrs = Mapping[str, Any]
@@ -203,19 +204,24 @@ def _infer_not(node: Node) -> list[TensorType]:
 
 
 def _infer_lut(node: Node) -> list[TensorType]:
-    require_dtype(node, node.input(0), DType.s8)
-    table = node.input(1)
-    require_dtype(node, table, DType.s8)
-    require(node, table.shape == (256,), f"the table is {table.type}; s8[256] is needed")
+    x, table = node.input(0), node.input(1)
+    require_dtype(node, x, DType.s8, DType.s16)
+    wanted = TensorType(x.dtype, (256 if x.dtype is DType.s8 else POINTS,))
+    require(node, table.type == wanted, f"the table is {table.type}; {wanted} is needed")
     return same_type(node)
 
 
 def _reference_lut(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
     x, table = inputs
+    if x.dtype == np.int16:
+        return [np.clip(curve_at(table, x), -32768, 32767).astype(np.int16)]
     return [table[x.astype(np.int64) + 128]]
 
 
 def _sample_lut(rng: np.random.Generator) -> Sample:
+    if rng.integers(3) == 0:
+        table = sampling.integers(rng, (POINTS,), np.int16)
+        return Sample([sampling.integers(rng, sampling.shape(rng), np.int16), table], {})
     return Sample([sampling.integers(rng, sampling.shape(rng)), sampling.integers(rng, (256,))], {})
 
 
@@ -268,6 +274,6 @@ register(
         infer=_infer_lut,
         reference=_reference_lut,
         samples=_sample_lut,
-        doc="table[x + 128]: any function of one s8.",
+        doc="table[x + 128]: any function of one s8; of one s16 between 513 points, one for each 128th place.",
     ),
 )

@@ -179,7 +179,7 @@ def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
         a_shape, b_shape = broadcast_pair(rng)
         kind = int(rng.integers(4))
         if name in _QUANTIZED_BINARY and kind in (0, 1):
-            narrow = np.int16 if rng.integers(3) == 0 and name != "div" else np.int8
+            narrow = np.int16 if rng.integers(3) == 0 else np.int8
             operands = [sampling.integers(rng, shape, narrow) for shape in (a_shape, b_shape)]
             return Sample(operands, _quantized_attrs(rng, name, narrow))
         if name in ("max", "min") and kind == 1:

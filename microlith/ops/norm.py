@@ -23,8 +23,8 @@ TOLERANCE = Tolerance(4e-6, 2e-6)
 def _infer_rows(node: Node) -> list[TensorType]:
     """layer_norm and rms_norm."""
     x, axis = node.input(0), node.attrs["axis"]
-    require_dtype(node, x, DType.f32, *((DType.s8,) if node.op == "layer_norm" else ()))
-    require(node, x.dtype is DType.f32 or not node.attrs["with_statistics"], "s8 has no statistics")
+    require_dtype(node, x, DType.f32, *((DType.s8, DType.s16) if node.op == "layer_norm" else ()))
+    require(node, x.dtype is DType.f32 or not node.attrs["with_statistics"], "integers have no statistics")
     require(node, 0 <= axis < len(x.shape), f"axis {axis} is out of range for rank {len(x.shape)}")
     for index in range(1, len(node.inputs)):
         weights = node.optional_input(index)
@@ -47,8 +47,8 @@ def _affine(y: Array, scale: Array | None, bias: Array | None) -> Array:
 def _reference_layer_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
     x, scale, bias = (*inputs, None, None)[:3]
     assert x is not None
-    if x.dtype == np.int8:
-        return [_layer_norm_s8(x, scale, bias, attrs)]
+    if x.dtype.kind == "i":
+        return [_layer_norm_integers(x, scale, bias, attrs)]
     wide = x.astype(np.float64)
     axes = tuple(range(attrs["axis"], x.ndim))
     mean = wide.mean(axis=axes, keepdims=True)
@@ -58,7 +58,7 @@ def _reference_layer_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[
     return [result.astype(x.dtype) for result in results]
 
 
-def _layer_norm_s8(x: Array, scale: Array | None, bias: Array | None, attrs: Attrs) -> Array:
+def _layer_norm_integers(x: Array, scale: Array | None, bias: Array | None, attrs: Attrs) -> Array:
     """In the steps and types that norm.h states."""
     axes = tuple(range(attrs["axis"], x.ndim))
     count = np.float64(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
@@ -70,7 +70,7 @@ def _layer_norm_s8(x: Array, scale: Array | None, bias: Array | None, attrs: Att
     root = np.sqrt(variance * (x_scale * x_scale) + np.float64(np.float32(attrs["epsilon"])))
     factor = (x_scale / root).astype(np.float32)
     real = _affine((x.astype(np.float32) - mean) * factor, scale, bias)
-    y = quantize_array(real, attrs["y_scale"], attrs["y_zero"], np.int8, attrs["rounding"])
+    y = quantize_array(real, attrs["y_scale"], attrs["y_zero"], x.dtype.type, attrs["rounding"])
     return np.asarray(y)
 
 
@@ -97,7 +97,8 @@ def _sample_layer_norm(rng: np.random.Generator) -> Sample:
         assert sample.inputs[0] is not None
         attrs = {**sample.attrs, "y_zero": sampling.zero_point(rng), "rounding": sampling.rounding(rng)}
         attrs |= {name: float(np.float32(2.0 ** rng.uniform(-7, -2))) for name in ("x_scale", "y_scale")}
-        return Sample([sampling.integers(rng, sample.inputs[0].shape), *sample.inputs[1:]], attrs)
+        dtype = np.int8 if rng.integers(3) else np.int16
+        return Sample([sampling.integers(rng, sample.inputs[0].shape, dtype), *sample.inputs[1:]], attrs)
     return Sample(sample.inputs, {**sample.attrs, "with_statistics": int(rng.integers(2))})
 
 

@@ -255,13 +255,17 @@ def materialize_softmax(node: Node, contract: str) -> Materialized:
     """For softmax and log_softmax: the table of exponentials, or the curves of 16-bit numbers."""
     x_scale, _ = tensor_quant(node, node.input(0))
     if node.input(0).dtype is DType.s16:
-        return _factor("", float(x_scale) * float(node.attrs["beta"]) / (10.0 / 65535.0)), {1: softmax_curves()}
+        attrs = _factor("", float(x_scale) * float(node.attrs["beta"]) / (10.0 / 65535.0))
+        if node.op == "log_softmax":
+            y_scale, y_zero = tensor_quant(node, node.output)
+            attrs |= {"x_scale": float(x_scale), "y_scale": float(y_scale), "y_zero": y_zero}
+        return attrs, {1: softmax_curves()}
     scale = np.float32(-x_scale) * np.float32(node.attrs["beta"])
     distance = np.arange(255, -1, -1, dtype=np.float32)
     table = np.exp((scale * distance).astype(np.float64)).astype(np.float32)
     y_scale, y_zero = tensor_quant(node, node.output)
-    attrs = {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.CONTRACTS[contract]}
-    return attrs | ({"x_scale": float(x_scale)} if node.op == "log_softmax" else {}), {1: table}
+    bytes_attrs = {"y_scale": float(y_scale), "y_zero": y_zero, "rounding": numerics.CONTRACTS[contract]}
+    return bytes_attrs | ({"x_scale": float(x_scale)} if node.op == "log_softmax" else {}), {1: table}
 
 
 def materialize_layer_norm(node: Node, contract: str) -> Materialized:

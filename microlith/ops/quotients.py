@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quotient of two small integers in the arithmetic of ``nnacl_kernels/elementwise/div_s8_c.c``."""
+"""The quotient of two small integers in the arithmetic of ``nnacl_kernels/elementwise/div_quantized.h``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ _MAX = numerics.INT32_MAX
 
 
 def quantized_quotient(a: Array, b: Array, multiplier: int, shift: int, rounding: int) -> Array:
-    """``a / b * multiplier * 2^(shift - 31)`` rounded to int64; where ``b`` is 0 it is anything. Numbers of 9 bits."""
+    """``a / b * multiplier * 2^(shift - 31)`` rounded to int64; where ``b`` is 0 it is anything. Numbers of 17 bits."""
     sign, below = np.where(b < 0, -1, 1), np.maximum(np.abs(b), 1)
     a, below = np.broadcast_arrays(a * sign, below)
     if rounding == numerics.SINGLE:
         right = 31 - shift
         if right > 52:
             return np.zeros(a.shape, np.int64)
-        denominator = below << right
-        quotient = (2 * a * multiplier + denominator) // (2 * denominator)
+        quotient = (2 * a * multiplier // below + (1 << right)) >> (right + 1)
         return np.clip(quotient, numerics.INT32_MIN, _MAX)
     b_bits, a_bits = _free_bits(below), _free_bits(np.where(a < 0, np.maximum(-a - 1, 1), np.maximum(a, 1)))
     inverse = _reciprocal((below << (b_bits + 1)) & _MAX)

@@ -11,7 +11,7 @@ from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, TensorType
 from . import OpDef, QuantRule, Sample, Tolerance, register, sampling
-from .curves import softmax_curves, softmax_s16
+from .curves import POINTS, curve_at, softmax_curves, softmax_s16
 from .quant_rules import materialize_softmax
 from .shape_rules import normal_axis, require, require_dtype, same_type
 
@@ -39,7 +39,7 @@ _ATTRS = {
 
 def _infer(node: Node) -> list[TensorType]:
     x = node.input(0)
-    require_dtype(node, x, DType.f32, DType.s8, *((DType.s16,) if node.op == "softmax" else ()))
+    require_dtype(node, x, DType.f32, DType.s8, DType.s16)
     require(node, len(x.shape) >= 1, "x needs at least one dimension")
     require(node, node.attrs["axis"] >= 0, "axis must count from the start")
     normal_axis(node, node.attrs["axis"], len(x.shape))
@@ -88,8 +88,8 @@ def _sums(x: np.ndarray, table: np.ndarray, axis: int) -> tuple[np.ndarray, np.n
     return moved, exponentials, total
 
 
-def _log(x: np.ndarray) -> np.ndarray:
-    """The logarithm of float32 numbers from 1 up, in the steps of the C kernel (``nnacl_log2_double``)."""
+def _log(x: np.ndarray, less: float = 0.0) -> np.ndarray:
+    """The logarithm of float32 numbers from 1 up, divided by 2^less, in the steps of the C kernel (``nnacl_log2_double``)."""
     bits = x.view(np.uint32).astype(np.int64) - 0x3F3504F3
     exponent = bits >> 23
     m = ((bits & 0x7FFFFF) + 0x3F3504F3).astype(np.uint32).view(np.float32).astype(np.float64)
@@ -99,7 +99,7 @@ def _log(x: np.ndarray) -> np.ndarray:
     for divisor in (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0):
         p = p * z + 1.0 / divisor
     log2 = exponent + 2.8853900817779268 * (s + s * z * p)
-    return np.asarray(log2 * 0.69314718055994531).astype(np.float32)
+    return np.asarray((log2 - less) * 0.69314718055994531).astype(np.float32)
 
 
 def _log_softmax_s8(x: np.ndarray, table: np.ndarray, attrs: Attrs) -> np.ndarray:
@@ -113,6 +113,21 @@ def _log_softmax_s8(x: np.ndarray, table: np.ndarray, attrs: Attrs) -> np.ndarra
     return np.ascontiguousarray(np.moveaxis(np.clip(rounded, -128, 127).astype(np.int8), -1, axis))
 
 
+def _log_softmax_s16(x: np.ndarray, curves: np.ndarray, attrs: Attrs) -> np.ndarray:
+    """In the steps and types that softmax.h states."""
+    x_scale, y_scale = np.float32(attrs["x_scale"]), np.float32(attrs["y_scale"])
+    moved = np.moveaxis(x.astype(np.int64), attrs["axis"], -1)
+    if not moved.size:
+        return x.copy()
+    below = moved - moved.max(axis=-1, keepdims=True)
+    scaled = numerics.requantize(below, attrs["mult"], attrs["shift"], numerics.TFLITE_DOUBLE)
+    total = curve_at(curves[:POINTS], np.minimum(scaled + 32767, 2**31 - 1)).sum(axis=-1)
+    log_sum = _log(np.maximum(total, 1).astype(np.float32), 15.0)
+    real = x_scale / y_scale * below.astype(np.float32) - (log_sum / y_scale)[..., None]
+    rounded = np.rint(real.astype(np.float64)) + attrs["y_zero"]
+    return np.ascontiguousarray(np.moveaxis(np.clip(rounded, -32768, 32767).astype(np.int16), -1, attrs["axis"]))
+
+
 def _reference_log_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[np.ndarray]:
     x, table = (*inputs, None)[:2]
     assert x is not None
@@ -120,6 +135,9 @@ def _reference_log_softmax(inputs: Sequence[np.ndarray | None], attrs: Attrs) ->
     if x.dtype == np.int8:
         assert table is not None, "an integer log_softmax needs its table"
         return [_log_softmax_s8(x, table, attrs)]
+    if x.dtype == np.int16:
+        assert table is not None, "an integer log_softmax needs its table"
+        return [_log_softmax_s16(x, table, attrs)]
     centred = (x - x.max(axis=axis, keepdims=True, initial=-np.inf)).astype(np.float64)
     return [(centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))).astype(x.dtype)]
 
@@ -153,6 +171,12 @@ def _sample_softmax(rng: np.random.Generator) -> Sample:
 
 def _sample_log_softmax(rng: np.random.Generator) -> Sample:
     shape, axis = _draw_shape(rng)
+    if rng.integers(4) == 0:
+        scale = float(np.float32(2.0 ** rng.uniform(-14, -8)))
+        mult, shift = numerics.quantize_multiplier(scale / (10.0 / 65535.0))
+        wide = {"axis": axis, "mult": mult, "shift": shift, "x_scale": scale}
+        wide |= {"y_scale": float(np.float32(2.0 ** rng.uniform(-14, -8))), "y_zero": int(rng.choice([0, -32768, 999]))}
+        return Sample([sampling.integers(rng, shape, np.int16), softmax_curves()], wide)
     if rng.integers(2):
         scale = np.float32(2.0 ** rng.uniform(-8, 0))
         table = np.exp(-scale * np.arange(255, -1, -1, dtype=np.float64)).astype(np.float32)

@@ -10,11 +10,12 @@
  *   thresholded_relu: x above alpha, else 0. shrink: x + beta below -alpha, x - beta above alpha, else 0.
  *   is_nan, is_inf (f32 f64 -> b8): is_inf finds -inf when alpha is not 0, +inf when beta is not 0.
  *   logical_not (b8), bitwise_not (all integers).
- * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). How every s8 unary function runs; relu s8 is a
+ * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). Of s16: a curve of 513 points, one at each 128th
+ *   x, straight between them (common/curve_s16.h). How every unary function of integers runs; relu is a
  *   clip in the integers and lives in requantize.
  * binary (a, b -> y, numpy broadcasting): add sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference
- *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8; max min
- *   also s8 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers
+ *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8 s16; max min
+ *   also s8 s16 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers
  * wrap; integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0.
  * clamp_min and clamp_max apply to every f32 and f64 op of the family. compare (a, b -> y b8, broadcasting): equal
  * not_equal less less_equal greater greater_equal (f32 f64 s8 u8 s32 s64 u64; equal and not_equal also b8), logical_and

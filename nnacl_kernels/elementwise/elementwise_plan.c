@@ -56,9 +56,10 @@ static int32_t unary_parts(const void *params, const nnacl_kernel *kernel) {
 
 static const char *lut_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
     nnacl_lut_params *p = params;
-    const char *message = same_shape(in, n_in, 2, out, n_out, S8, &p->count);
+    const char *message = same_shape(in, n_in, 2, out, n_out, S8 | S16, &p->count);
     NNACL_REQUIRE(!message, message);
-    NNACL_REQUIRE(nnacl_plan_is_vector(&in[1], NNACL_S8, 256), "the table must be s8 [256]");
+    NNACL_REQUIRE(nnacl_plan_is_vector(&in[1], in[0].dtype, in[0].dtype == NNACL_S8 ? 256 : 513),
+                  "the table must be s8 [256], or s16 [513] for s16");
     return NULL;
 }
 
@@ -320,7 +321,7 @@ OP(sigmoid_table, sigmoid_table, NNACL_ALIAS_IN_PLACE, flat_lead)
 BINARY(add, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
 BINARY(sub, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
 BINARY(mul, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
-BINARY(div, FLOATS | S8 | WIDE_INTEGERS, true)
+BINARY(div, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
 BINARY(max, FLOATS | S8 | S16 | WIDE_INTEGERS, false)
 BINARY(min, FLOATS | S8 | S16 | WIDE_INTEGERS, false)
 BINARY(pow, F32 | INTEGERS, false)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations. f32, and layer_norm of s8.
+/* Normalizations. f32, and layer_norm of s8 and s16.
  *
  * layer_norm: y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on. Inputs 0 x,
  *   1 scale, 2 bias (both optional, of the shape x.dims[axis ..]). Outputs y and, with with_statistics, the mean and
@@ -13,10 +13,11 @@
  *
  * The variance is the mean of the squared distances from the mean.
  *
- * layer_norm of s8, with scale and bias in f32 and without statistics: sum and sum of squares are exact integers, mean
+ * layer_norm of s8 or s16, with scale and bias in f32 and without statistics: sum and sum of squares are exact integers, mean
  * and factor = x_scale / sqrt(variance * x_scale^2 + epsilon) are computed in double and rounded to float; y =
  * clamp(round(((x - mean) * factor * scale + bias) / y_scale) + y_zero) in float, halves to even under float-even, else
- * away from zero. At most 2^20 elements are normalized together.
+ * away from zero. At most 2^20 elements of s8, or 2^16 of s16, are normalized
+ * together.
  */
 #ifndef NNACL_NORM_H
 #define NNACL_NORM_H

@@ -5,7 +5,8 @@
 
 #define LEAST_ELEMENTS_PER_PART 8192
 /* So that depth times a sum of squares fits in 64 bits. */
-#define MOST_INTEGERS (1 << 20)
+#define MOST_BYTES (1 << 20)
+#define MOST_SHORTS (1 << 16)
 
 static bool epsilon_ok(float epsilon) {
     return epsilon >= 0.0f && epsilon <= 3.4e38f;
@@ -32,8 +33,8 @@ static const char *resize_rows(nnacl_norm_params *p, const nnacl_tensor *in, int
     const char *message = nnacl_shape_check(in, n_in, 1, most, 1);
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0], *scale = nnacl_plan_input(in, n_in, 1), *bias = nnacl_plan_input(in, n_in, 2);
-    const bool is_s8 = most == 3 && x->dtype == NNACL_S8;
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || is_s8, "x must be f32, or s8 for layer_norm");
+    const bool is_integer = most == 3 && (x->dtype == NNACL_S8 || x->dtype == NNACL_S16);
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || is_integer, "x must be f32, or s8 or s16 for layer_norm");
     NNACL_REQUIRE(p->axis >= 0 && p->axis < x->rank, "axis is not a dimension of x");
     NNACL_REQUIRE(epsilon_ok(p->epsilon), "epsilon is negative or not finite");
     NNACL_REQUIRE(is_tail(scale, x, p->axis) && is_tail(bias, x, p->axis),
@@ -47,13 +48,14 @@ static const char *resize_rows(nnacl_norm_params *p, const nnacl_tensor *in, int
         }
         NNACL_REQUIRE(rows <= INT32_MAX && depth <= INT32_MAX, "x has too many rows");
     }
-    if (is_s8) {
-        NNACL_REQUIRE(depth <= MOST_INTEGERS, "more than 2^20 integers are normalized together");
-        NNACL_REQUIRE(p->with_statistics == 0, "s8 has no statistics");
+    if (is_integer) {
+        NNACL_REQUIRE(depth <= (x->dtype == NNACL_S8 ? MOST_BYTES : MOST_SHORTS),
+                      "more than 2^20 integers of s8 or 2^16 of s16 are normalized together");
+        NNACL_REQUIRE(p->with_statistics == 0, "integers have no statistics");
         NNACL_REQUIRE(p->x_scale > 0.0f && p->x_scale <= 3.4e38f && p->y_scale > 0.0f && p->y_scale <= 3.4e38f,
                       "x_scale and y_scale must be positive and finite");
-        NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, NNACL_S8),
-                      "unknown rounding contract, or y_zero outside -128 .. 127");
+        NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, x->dtype),
+                      "unknown rounding contract, or y_zero outside the range of y");
     }
     p->rows = (int32_t)rows;
     p->depth = (int32_t)depth;

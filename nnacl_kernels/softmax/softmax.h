@@ -9,7 +9,8 @@
  * 2^-15 and zero point 0. s8 log_softmax: input 1 as for s8 softmax; y = clamp(round_half_even(x_scale / y_scale * (x +
  * x_offset) - (x_scale * (max + x_offset) + log(sum)) / y_scale) + y_zero), computed in float32 in the order of
  * LiteRT's built-in kernel, the logarithm rounded once, by every rounding. x_offset is 128 for a model of uint8, else
- * 0.
+ * 0. s16 log_softmax: input 1 as for s16 softmax; y = clamp(round_half_even(x_scale / y_scale * (x - max) -
+ * log(sum / 2^15) / y_scale) + y_zero), where sum is that of the first curve, exact, and the rest float32.
  */
 #ifndef NNACL_SOFTMAX_H
 #define NNACL_SOFTMAX_H
@@ -32,7 +33,7 @@ typedef struct nnacl_softmax_params {
     /* shapes, derived */
     int32_t outer, depth, inner;
     /* attributes */
-    float x_scale; /* s8 log_softmax */
+    float x_scale; /* s8 and s16 log_softmax */
     int32_t x_offset;
 } nnacl_softmax_params;
 

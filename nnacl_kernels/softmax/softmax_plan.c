@@ -12,7 +12,7 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     const nnacl_tensor *table = nnacl_plan_input(in, n_in, 1);
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || (x->dtype == NNACL_S16 && !is_log),
+    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16,
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(x->dtype == NNACL_S8    ? nnacl_plan_is_vector(table, NNACL_F32, 256)
                   : x->dtype == NNACL_S16 ? nnacl_plan_is_vector(table, NNACL_S16, 1026)
@@ -28,10 +28,13 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
         NNACL_REQUIRE(nnacl_plan_rounding_ok(p->rounding) && nnacl_plan_zero_ok(p->y_zero, p->to),
                       "unknown rounding contract, or y_zero outside the range of y");
     }
-    if (x->dtype == NNACL_S8 && is_log) {
+    if (x->dtype != NNACL_F32 && is_log) {
         NNACL_REQUIRE(p->x_scale > 0.0f && p->x_scale <= 3.4e38f, "x_scale must be positive and finite");
         NNACL_REQUIRE(p->to == NNACL_S8 && (p->x_offset == 0 || p->x_offset == 128),
                       "y must be s8, and x_offset 0 or 128");
+        NNACL_REQUIRE(x->dtype == NNACL_S8 || (p->y_scale > 0.0f && p->y_scale <= 3.4e38f && p->x_offset == 0 &&
+                                               nnacl_plan_zero_ok(p->y_zero, NNACL_S16)),
+                      "y_scale must be positive and finite, y_zero in the range of s16");
     }
     p->outer = p->inner = 1;
     p->depth = x->dims[p->axis];

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/requant.h"
+#include "common/curve_s16.h"
 #include "common/share.h"
 #include "softmax/softmax.h"
 
 NNACL_DECLARE(nnacl_softmax_s16_c);
-
-/* A curve of 513 points at a place of 16 bits, which is limited to these; 7 of them lie between two points. */
-static int32_t curve_at(const int16_t *curve, int32_t place) {
-    const int32_t bounded = nnacl_clamp_s32(place, INT16_MIN, INT16_MAX);
-    const int32_t index = 256 + (bounded >> 7);
-    const int32_t low = curve[index], slope = (int16_t)(uint16_t)(curve[index + 1] - low);
-    return low + ((slope * (bounded & 0x7f) + 64) >> 7);
-}
 
 static int32_t leading_zeros(uint32_t value) {
     int32_t count = 0;
@@ -37,13 +29,13 @@ void nnacl_softmax_s16_c(const nnacl_ctx *ctx, const void *params, const void *c
         uint32_t sum = 0;
         for (int32_t j = 0; j < p->depth; j++) {
             const int32_t scaled = nnacl_requant_double(x[j * step] - max, p->mult, p->shift);
-            y[j * step] = (int16_t)curve_at(exponential, nnacl_add_saturate(scaled, 32767));
+            y[j * step] = (int16_t)nnacl_curve_at_s16(exponential, nnacl_add_saturate(scaled, 32767));
             sum += (uint32_t)y[j * step];
         }
         /* The sum as 1 + a fraction, times a power of two. */
         const int32_t zeros = nnacl_clamp_s32(leading_zeros(sum), 1, 30);
         const int64_t fraction = (((int64_t)(int32_t)sum * ((int64_t)1 << (zeros - 1))) + (1 << 13)) >> 14;
-        const int32_t factor = curve_at(inverse, (int32_t)fraction - (1 << 15) - (1 << 16));
+        const int32_t factor = nnacl_curve_at_s16(inverse, (int32_t)fraction - (1 << 15) - (1 << 16));
         const int32_t right = 31 - zeros;
         for (int32_t j = 0; j < p->depth; j++) {
             const int64_t product = (int64_t)y[j * step] * factor + ((int64_t)1 << right >> 1);

@@ -23,8 +23,8 @@ static void draw_unary(check_case *c) {
 }
 
 static void draw_lut(check_case *c) {
-    check_vector(c, NNACL_S8, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
-    check_vector(c, NNACL_S8, 256);
+    check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 300, 20000));
+    check_vector(c, c->dtype, c->dtype == NNACL_S8 ? 256 : 513);
     check_mark_constant(c);
 }
 
