@@ -27,8 +27,8 @@ WEIGHTED = {"conv2d": 0, "dense": 0, "depthwise_conv2d": 3, "conv_transpose": No
 
 S16_FORMS = frozenset(
     {"conv2d", "dense", "depthwise_conv2d", "conv_transpose", "avg_pool2d", "max_pool2d"}
-    | {"add", "sub", "mul", "div", "layer_norm", "log_softmax", "prelu", "reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "softmax"}
-    | {"sigmoid", "tanh", "matmul", "square"}
+    | {"add", "sub", "mul", "div", "layer_norm", "log_softmax", "prelu", "softmax"}
+    | {"reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "sigmoid", "tanh", "matmul", "square"}
 )
 """Ops that have a form on 16-bit integers."""
 

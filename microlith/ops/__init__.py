@@ -194,6 +194,7 @@ def _load() -> None:
             dense,
             elementwise,
             elementwise_pairs,
+            fixed_rnn,
             fused,
             imaging,
             linear_attention,

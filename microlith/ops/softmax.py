@@ -89,7 +89,8 @@ def _sums(x: np.ndarray, table: np.ndarray, axis: int) -> tuple[np.ndarray, np.n
 
 
 def _log(x: np.ndarray, less: float = 0.0) -> np.ndarray:
-    """The logarithm of float32 numbers from 1 up, divided by 2^less, in the steps of the C kernel (``nnacl_log2_double``)."""
+    """The logarithm of float32 numbers from 1 up, divided by 2^less, in the steps of the C kernel
+    (``nnacl_log2_double``)."""
     bits = x.view(np.uint32).astype(np.int64) - 0x3F3504F3
     exponent = bits >> 23
     m = ((bits & 0x7FFFFF) + 0x3F3504F3).astype(np.uint32).view(np.float32).astype(np.float64)

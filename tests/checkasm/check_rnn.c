@@ -127,6 +127,50 @@ static void draw_quantized_lstm(check_case *c) {
     c->n_out = 3;
 }
 
+static void draw_fixed(check_case *c, int32_t gates) {
+    nnacl_fixed_rnn_params *p = (void *)&c->params;
+    p->layout = check_int(c, 0, 1);
+    p->reverse = check_int(c, 0, 1);
+    p->linear_before_reset = gates == 3 ? check_int(c, 0, 1) : 0;
+    const int32_t steps = c->bench ? 32 : check_int(c, 1, 6), batch = c->bench ? 1 : check_int(c, 1, 4);
+    const int32_t size = check_dim(c, 20, 64), hidden = check_dim(c, 20, 64), rows = gates * hidden;
+    check_multiplier(c, c->dtype == NNACL_S8 ? -8 : 0, &p->y_mult, &p->y_shift);
+    p->y_zero = check_zero(c);
+    p->cell_exponent = check_int(c, -15, -9);
+    const int32_t x[2][3] = {{steps, batch, size}, {batch, steps, size}};
+    const int32_t state[2][3] = {{1, batch, hidden}, {batch, 1, hidden}};
+    const int32_t w[2] = {rows, size}, r[2] = {rows, hidden}, sums[2] = {3, rows}, factors[2] = {4, rows};
+    check_input(c, c->dtype, 3, x[p->layout]);
+    check_input(c, NNACL_S8, 2, w);
+    check_mark_constant(c);
+    check_input(c, NNACL_S8, 2, r);
+    check_mark_constant(c);
+    check_input(c, NNACL_S32, 2, sums);
+    check_mark_constant(c);
+    int32_t *scales = check_input(c, NNACL_S32, 2, factors);
+    check_mark_constant(c);
+    for (int32_t i = 0; i < rows; i++) {
+        check_multiplier(c, c->dtype == NNACL_S8 ? -4 : -12, &scales[i], &scales[rows + i]);
+        check_multiplier(c, -12, &scales[2 * rows + i], &scales[3 * rows + i]);
+    }
+    for (int32_t states = gates - 2; states > 0; states--) {
+        if (check_chance(c, 50)) {
+            check_input(c, NNACL_S16, 3, state[p->layout]);
+        } else {
+            check_absent(c);
+        }
+    }
+    c->n_out = gates == 3 ? 2 : 3;
+}
+
+static void draw_fixed_gru(check_case *c) {
+    draw_fixed(c, 3);
+}
+
+static void draw_fixed_lstm(check_case *c) {
+    draw_fixed(c, 4);
+}
+
 static void draw_svdf(check_case *c) {
     nnacl_svdf_params *p = (void *)&c->params;
     p->rank = check_int(c, 1, 3);
@@ -157,6 +201,6 @@ static void draw_svdf(check_case *c) {
 
 static const check_op ops[] = {{"lstm", draw_lstm}, {"gru", draw_gru},
                                {"rnn", draw_rnn},   {"quantized_lstm", draw_quantized_lstm},
-                               {"svdf", draw_svdf}, {NULL, NULL}};
+                               {"svdf", draw_svdf}, {"fixed_gru", draw_fixed_gru}, {"fixed_lstm", draw_fixed_lstm}, {NULL, NULL}};
 
 const check_family check_rnn = {"rnn", ops};
