@@ -37,7 +37,7 @@ class _Chain:
         self._places = _INTEGERS
 
     def evaluate(self, value: Value) -> np.ndarray:
-        """float32 [256]: the value for each integer from -128 to 127, or for s16 [1025], at every 64th integer; () for a
+        """float32 [256]: the value for each integer from -128 to 127, or for s16 [1025], at every 64th; () for a
         constant."""
         if id(value) not in self._results:
             self._results[id(value)] = self._compute(value)

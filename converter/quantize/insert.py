@@ -16,6 +16,7 @@ from ..pipeline import finish
 from .compress import compress_node
 from .placement import WEIGHTED, Group, Placement, is_function, weight_axis
 from .ranges import SMALLEST_SCALE, Weights, activation_quant, along, round_weights, weight_scales
+from .recurrent import FIXED_FORMS, put_fixed
 
 MOST_BIAS = 2.0**30
 """A bias is at most so many units of input scale times weight scale, so that sums stay within 32 bits."""
@@ -34,6 +35,8 @@ class Decision:
     """float64 [channels], where it is not the bias of the node."""
     compressed: dict[Node, tuple[int, int]] = field(default_factory=dict)
     """Nodes in floating point whose weights are stored with few bits: (bits, group)."""
+    cells: dict[Node, float] = field(default_factory=dict)
+    """The largest magnitude of the cells of recurrent layers."""
     contract: str = "single"
 
     def quant_of(self, value: Value) -> Quant:
@@ -72,7 +75,7 @@ def apply(graph: Graph, decision: Decision) -> Graph:
         if node in placement.integer_nodes:
             if node.op in WEIGHTED:
                 _set_weights(twin, node, copy, decision)
-            elif not is_function(node):
+            elif not is_function(node) and node.op not in FIXED_FORMS:
                 _set_constants(twin, copy, placement.integer_nodes[node])
         elif node.op == "gather" and node.output in placement.group_of:
             _set_table(twin, copy, decision.quant_of(node.output))
@@ -80,6 +83,9 @@ def apply(graph: Graph, decision: Decision) -> Graph:
         group = placement.group_of.get(value)
         if group is not None and not _follows(value, placement, group):
             _quantize(twin, made[value], decision.quants[id(group)], group.dtype)
+    for node, copy in copies.items():
+        if node.op in FIXED_FORMS and node in placement.integer_nodes:
+            put_fixed(twin, node, copy, decision)
     for node, (bits, size) in decision.compressed.items():
         known = (decision.weights[node], decision.biases.get(node)) if bits == 8 and node in decision.weights else None
         compress_node(twin, copies[node], bits, size, known=known)

@@ -21,6 +21,7 @@ from ..passes.integer_tables import FUNCTIONS
 from ..passes.layout_rules import ELEMENTWISE
 from ..passes.move_quantization import KEEP_ORDER, data_inputs
 from ..passes.unsigned_bytes import is_mover
+from . import recurrent
 
 WEIGHTED = {"conv2d": 0, "dense": 0, "depthwise_conv2d": 3, "conv_transpose": None}
 """Ops with constant weights as input 1, and the axis of their output channels (None: the last)."""
@@ -110,6 +111,8 @@ def _why_float(node: Node, dtype: DType) -> str | None:
         return "it runs a subgraph"
     if node.op in WEIGHTED:
         return _why_float_weighted(node)
+    if node.op in recurrent.FIXED_FORMS:
+        return recurrent.why_float(node)
     if dtype is DType.s16 and node.op not in S16_FORMS and not is_function(node):
         return f"there is no form of {node.op} on 16-bit integers"
     if is_function(node) or (dtype is DType.s16 and node.op in ("sigmoid", "tanh")):
@@ -193,7 +196,7 @@ def _integers_behind(node: Node, placement: Placement) -> bool:
 
 def _data_values(node: Node) -> list[Value]:
     """The tensors of real numbers that a node computes with: no weights, bias, sizes or constants."""
-    if node.op in WEIGHTED:
+    if node.op in WEIGHTED or node.op in recurrent.FIXED_FORMS:
         return [node.input(0)]
     if is_mover(node) or node.op in ("split", "pad", "max", "min", "where", *KEEP_ORDER):
         places = data_inputs(node)
@@ -223,9 +226,9 @@ def _make_groups(graph: Graph, placement: Placement, keep_tail: bool) -> None:
         for value in _data_values(node):
             need(value, dtype)
         if not is_inside_chain(graph, node, placement):
-            need(node.output, dtype)
+            need(node.outputs[0], dtype)
     for node in placement.integer_nodes:
-        for value in [*_data_values(node), node.output]:
+        for value in [*_data_values(node), node.outputs[0]]:
             if value in needed and is_inside_chain(graph, value.producer, placement):
                 del needed[value]
     for node in reversed(graph.nodes):  # what is read through movers needs its source quantized

@@ -26,6 +26,7 @@ from .options import QuantizeOptions
 from .placement import ASKED_FOR, WEIGHTED, Placement, place
 from .ranges import activation_quant
 from .reconstruct import mean_error, reconstruct
+from .recurrent import FIXED_FORMS, cell_limits
 from .report import LayerReport, QuantReport
 from .simulate import Rounded, Simulator, rounded_values
 from .statistics import Progress, collect, record, require_finite_weights, sqnr
@@ -59,6 +60,8 @@ class Search:
     wanted: list[dict[str, np.ndarray]]
     labels: np.ndarray | None = None
     """Of the feeds, if they are known."""
+    cells: dict[Node, float] = field(default_factory=dict)
+    """See ``Decision.cells``."""
     tried: list[dict[str, object]] = field(default_factory=list)
 
     def measure(self, decision: Decision, **label: object) -> Candidate:
@@ -186,7 +189,8 @@ def _search(
     if options.is_mixed:  # other placements will come
         values = [value for value in graph.values() if value.dtype is DType.f32 and not value.is_constant]
     stats, count = collect(graph, values, data, progress)
-    return Search(graph, options, placement, stats, aim.feeds, aim.wanted, aim.labels), count
+    cells = cell_limits(graph, placement.integer_nodes, aim.feeds)
+    return Search(graph, options, placement, stats, aim.feeds, aim.wanted, aim.labels, cells), count
 
 
 def _mixed(search: Search, best: Candidate, wide: tuple[Search, Candidate]) -> tuple[Search, Candidate]:
@@ -250,7 +254,7 @@ def choose_ranges(
         names = ["min-max"]  # 65,536 steps need no clipping
     candidates = []
     for name in names:
-        decision = Decision(search.placement, quants_of(search, name), contract=options.contract)
+        decision = Decision(search.placement, quants_of(search, name), cells=search.cells, contract=options.contract)
         candidates.append(search.measure(decision, **{"observer": name, **(label or {})}))
     return max(candidates, key=lambda candidate: candidate.figure)
 
@@ -433,6 +437,8 @@ def _numbers(node: Node) -> str:
     if node.op in COMPRESSED.values():
         return f"weights-int{node.attrs['bits']}"
     types = {value.dtype for value in (*node.inputs[:1], *node.outputs) if value is not None}
+    if node.op in FIXED_FORMS.values():
+        return "int8" if node.input(0).dtype is DType.s8 else "16x8"
     if DType.s16 in types:
         return "16x8" if node.op in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose") else "int16"
     return "int8" if DType.s8 in types else "integers"

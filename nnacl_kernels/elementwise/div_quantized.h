@@ -67,7 +67,8 @@ static inline int32_t nnacl_div_quotient(int32_t a, int32_t b, const nnacl_binar
     if (p->rounding == NNACL_ROUND_FLOAT_EVEN) {
         return nnacl_binary_finish_float((p->a_scale * (float)a) / (p->b_scale * (float)b), p);
     }
-    const int32_t scaled = p->rounding == NNACL_ROUND_SINGLE ? nnacl_div_exact_quotient(a, b, p) : nnacl_div_tflite_quotient(a, b, p);
+    const int32_t scaled =
+        p->rounding == NNACL_ROUND_SINGLE ? nnacl_div_exact_quotient(a, b, p) : nnacl_div_tflite_quotient(a, b, p);
     return nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), p->q_min, p->q_max);
 }
 

@@ -114,7 +114,7 @@ static int32_t parts(const void *params, const nnacl_kernel *kernel) {
 #define OP(op)                                                                                                         \
     const nnacl_op nnacl_##op##_op = {.name = #op,                                                                     \
                                       .params_name = "nnacl_fixed_rnn_params",                                         \
-                                      .header = "rnn/rnn.h",                                                     \
+                                      .header = "rnn/rnn.h",                                                           \
                                       .params_size = sizeof(nnacl_fixed_rnn_params),                                   \
                                       .alias = NNACL_ALIAS_NONE,                                                       \
                                       .resize = op##_resize,                                                           \

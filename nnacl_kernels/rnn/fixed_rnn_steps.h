@@ -51,8 +51,8 @@ static inline void nnacl_fixed_rnn_gates(const nnacl_fixed_rnn_layer *layer, int
 }
 
 /* h of the next step; h and c are those of one sequence. */
-static inline void nnacl_fixed_gru_step(const nnacl_fixed_rnn_params *p, const nnacl_fixed_rnn_layer *layer,
-                                        int16_t *h, int16_t *c) {
+static inline void nnacl_fixed_gru_step(const nnacl_fixed_rnn_params *p, const nnacl_fixed_rnn_layer *layer, int16_t *h,
+                                        int16_t *c) {
     const int32_t hidden = p->hidden, fresh = 2 * hidden;
     const int32_t *x_bias = layer->sums + layer->rows, *h_bias = x_bias + layer->rows;
     (void)c;
@@ -99,7 +99,7 @@ static inline void nnacl_fixed_lstm_step(const nnacl_fixed_rnn_params *p, const 
 #define NNACL_FIXED_RNN(symbol, type, gate_count, step, states, lowest, highest)                                       \
     void symbol(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {                 \
         const nnacl_fixed_rnn_params *p = params;                                                                      \
-        const int32_t hidden = p->hidden, rows = (gate_count) * hidden;                                                \
+        const int32_t hidden = p->hidden, rows = (gate_count)*hidden;                                                  \
         const ptrdiff_t x_step = p->layout ? p->size : (ptrdiff_t)p->batch * p->size;                                  \
         const ptrdiff_t y_step = p->layout ? hidden : (ptrdiff_t)p->batch * hidden;                                    \
         int32_t *x_part = ctx->workspace;                                                                              \

@@ -31,8 +31,7 @@ void nnacl_log_softmax_s16_c(const nnacl_ctx *ctx, const void *params, const voi
         const float offset = log_sum / p->y_scale;
         for (int32_t j = 0; j < p->depth; j++) {
             const float value = scale * (float)(x[j * step] - max) - offset;
-            y[j * step] =
-                (int16_t)(nnacl_round_even(value, INT16_MIN - p->y_zero, INT16_MAX - p->y_zero) + p->y_zero);
+            y[j * step] = (int16_t)(nnacl_round_even(value, INT16_MIN - p->y_zero, INT16_MAX - p->y_zero) + p->y_zero);
         }
     }
 }

@@ -199,8 +199,13 @@ static void draw_svdf(check_case *c) {
     c->n_out = 2;
 }
 
-static const check_op ops[] = {{"lstm", draw_lstm}, {"gru", draw_gru},
-                               {"rnn", draw_rnn},   {"quantized_lstm", draw_quantized_lstm},
-                               {"svdf", draw_svdf}, {"fixed_gru", draw_fixed_gru}, {"fixed_lstm", draw_fixed_lstm}, {NULL, NULL}};
+static const check_op ops[] = {{"lstm", draw_lstm},
+                               {"gru", draw_gru},
+                               {"rnn", draw_rnn},
+                               {"quantized_lstm", draw_quantized_lstm},
+                               {"svdf", draw_svdf},
+                               {"fixed_gru", draw_fixed_gru},
+                               {"fixed_lstm", draw_fixed_lstm},
+                               {NULL, NULL}};
 
 const check_family check_rnn = {"rnn", ops};

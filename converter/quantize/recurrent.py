@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gru`` and ``lstm`` as ``fixed_gru`` and ``fixed_lstm``: weights of 8 bits, states of 16, x and y as other layers.
+
+Both directions of a layer become a node each, whose results are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...dtypes import DType
+from ...ir import Graph, Node, Quant, Value
+from ...numerics import quantize_multiplier
+from ...ops.rnn import ACTIVATIONS, BIDIRECTIONAL, REVERSE
+from ...stepwise import Executor
+from .ranges import round_weights, weight_scales
+
+if TYPE_CHECKING:
+    from .insert import Decision
+
+FIXED_FORMS = {"gru": "fixed_gru", "lstm": "fixed_lstm"}
+"""Recurrent ops with a form on integers."""
+
+STATE = Quant.per_tensor(2.0**-15, 0)
+"""Of h, 16 bits: -1 … 1."""
+
+GATE = 2.0**-12
+"""A unit of the gates."""
+
+LARGEST_SUM = 2.0**31
+HEADROOM = 2.0
+"""A cell holds so many times what was seen."""
+
+_X, _W, _R, _BIAS, _LENGTHS, _H, _C, _PEEPHOLES = range(8)
+
+
+def why_float(node: Node) -> str | None:
+    """None for a layer with a form on integers."""
+    attrs = node.attrs
+    count, functions = (2 if attrs["direction"] == BIDIRECTIONAL else 1), 3 if node.op == "lstm" else 2
+    places = [3 * direction + place for direction in range(count) for place in range(functions)]
+    if any(ACTIVATIONS[attrs["activations"][place]] != ("tanh" if place % 3 else "sigmoid") for place in places):
+        return "its activations are others than sigmoid and tanh"
+    if any(np.isfinite(attrs[name]) for name in ("clip", "cell_clip")):
+        return "its gates or cells are clipped"
+    if attrs["input_forget"] or attrs["rounded_h"] or node.optional_input(_PEEPHOLES) is not None:
+        return "its gates depend on each other or on the cell"
+    if node.optional_input(_LENGTHS) is not None:
+        return "its sequences have lengths of their own"
+    weights = [node.optional_input(index) for index in (_W, _R, _BIAS)]
+    if any(value is not None and value.data is None for value in weights):
+        return "its weights are not constant"
+    if not all(np.all(np.isfinite(value.data)) for value in weights if value is not None and value.data is not None):
+        return "its weights hold NaN or infinity"
+    return None
+
+
+def cell_limits(graph: Graph, nodes: Iterable[Node], feeds: Iterable[Mapping[str, np.ndarray]]) -> dict[Node, float]:
+    """The largest magnitude that a cell of each lstm has at any step, over all feeds."""
+    limits = dict.fromkeys((node for node in nodes if node.op == "lstm"), 0.0)
+    if not limits:
+        return {}
+    known: dict[Value, np.ndarray] = {}
+    wanted = {value for node in limits for value in node.inputs if value is not None and value.data is None}
+    last = {node.outputs[0]: node for node in limits}
+
+    def visit(value: Value, array: np.ndarray) -> None:
+        if value in wanted:
+            known[value] = array
+        if value in last:
+            node = last[value]
+            limits[node] = max(limits[node], _largest_cell(node, known))
+
+    executor, states = Executor(graph), dict[str, np.ndarray]()
+    for feed in feeds:
+        known.update({value: feed[value.name] for value in graph.inputs if value in wanted and value.name in feed})
+        executor.run(feed, visit, states)
+    return limits
+
+
+def _largest_cell(node: Node, known: Mapping[Value, np.ndarray]) -> float:
+    arrays = [
+        None if value is None else value.data if value.data is not None else known.get(value) for value in node.inputs
+    ]
+    x, w, r, bias, _, h0, c0 = (*arrays, *[None] * 7)[:7]
+    assert x is not None and w is not None and r is not None
+    x = np.moveaxis(x, 1, 0) if node.attrs["layout"] else x
+    largest = 0.0
+    for direction in range(w.shape[0]):
+        shape = (x.shape[1], r.shape[2])
+        h, c = (_initial(node, state, direction, shape) for state in (h0, c0))
+        shift = np.zeros(w.shape[1]) if bias is None else bias[direction].reshape(2, -1).sum(axis=0)
+        backwards = direction == 1 or node.attrs["direction"] == REVERSE
+        for step in x[:: -1 if backwards else 1]:
+            i, o, f, g = np.split(step @ w[direction].T + h @ r[direction].T + shift, 4, axis=-1)
+            c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
+            h = _sigmoid(o) * np.tanh(c)
+            largest = max(largest, float(np.max(np.abs(c), initial=0.0)))
+    return largest
+
+
+def _initial(node: Node, state: np.ndarray | None, direction: int, shape: tuple[int, ...]) -> np.ndarray:
+    if state is None:
+        return np.zeros(shape)
+    return np.asarray(np.moveaxis(state, 1, 0)[direction] if node.attrs["layout"] else state[direction])
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
+
+
+def put_fixed(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
+    """Replaces a layer. Its input is the result of a dequantize node; its results become those of such."""
+    x, dtype = copy.input(_X), decision.placement.integer_nodes[node]
+    x_quant, y_quant = decision.quant_of(node.input(_X)), decision.quant_of(node.outputs[0])
+    maker = _Maker(graph, copy)
+    integers = maker.quantized(x, dtype, x_quant)
+    y_mult, y_shift = quantize_multiplier(2.0**-15 / float(y_quant.scale[0]))
+    limit = HEADROOM * decision.cells.get(node, 1.0)
+    exponent = int(np.clip(np.ceil(np.log2(max(limit, 2.0**-20) / 32767.0)), -15, -9))
+    quants = [y_quant, STATE, Quant.per_tensor(2.0**exponent, 0)][: len(node.outputs)]
+    directions = range(2 if node.attrs["direction"] == BIDIRECTIONAL else 1)
+    results: list[list[Value]] = []
+    for direction in directions:
+        attrs = {
+            "layout": node.attrs["layout"],
+            "reverse": int(direction == 1 or node.attrs["direction"] == REVERSE),
+            "y_mult": y_mult,
+            "y_shift": y_shift,
+            "y_zero": int(y_quant.zero_point[0]),
+        }
+        attrs |= {"cell_exponent": exponent} if node.op == "lstm" else {}
+        attrs |= {"linear_before_reset": node.attrs["linear_before_reset"]} if node.op == "gru" else {}
+        states = [
+            maker.state(copy.optional_input(index), direction, len(directions), quant)
+            for index, quant in zip((_H, _C), quants[1:], strict=False)
+        ]
+        inputs = [
+            integers,
+            *_weights(graph, node, direction, float(x_quant.scale[0]), int(x_quant.zero_point[0])),
+            *states,
+        ]
+        results.append(maker.add(FIXED_FORMS[node.op], inputs, attrs, quants, named=direction == 0))
+    layout = node.attrs["layout"]
+    for place, (old, quant) in enumerate(zip(copy.outputs, quants, strict=True)):
+        parts = [made[place] for made in results]
+        joined = (
+            parts[0] if len(parts) == 1 else maker.joined(parts, (2 if layout else 1) if place == 0 else layout, quant)
+        )
+        maker.give(old, joined)
+    graph.remove(copy)
+
+
+def _weights(graph: Graph, node: Node, direction: int, x_scale: float, x_zero: int) -> list[Value]:
+    """w, r, sums and factors of one direction."""
+    w, r = (node.input(index).data for index in (_W, _R))
+    assert w is not None and r is not None
+    bias = node.optional_input(_BIAS)
+    biases = np.zeros((2, w.shape[1])) if bias is None or bias.data is None else bias.data[direction].reshape(2, -1)
+    w_integers, w_scales = _rounded(w[direction], 32768.0 if x_zero == 0 else 256.0)
+    r_integers, r_scales = _rounded(r[direction], 32768.0)
+    sums = [-x_zero * w_integers.astype(np.int64).sum(axis=1), *np.rint(biases.astype(np.float64) / GATE)]
+    factors: list[Sequence[int]] = []
+    for scales, unit in ((w_scales, x_scale), (r_scales, 2.0**-15)):
+        pairs = [quantize_multiplier(float(scale) * unit / GATE) for scale in scales]
+        factors += [[mult for mult, _ in pairs], [shift for _, shift in pairs]]
+    stem = node.outputs[0].name + ("" if direction == 0 else "_reverse")
+    arrays = {
+        "weights": w_integers,
+        "recurrent": r_integers,
+        "sums": np.clip(np.stack(sums), -(2**31), 2**31 - 1).astype(np.int32),
+        "factors": np.array(factors, np.int32),
+    }
+    return [graph.constant(f"{stem}_{name}", array) for name, array in arrays.items()]
+
+
+def _rounded(weights: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
+    """int8 [rows, depth] and a scale for each row, such that sums of products with ``largest`` fit into 32 bits."""
+    scales = weight_scales(weights, 0).astype(np.float64)
+    sums = np.abs(weights).sum(axis=1, dtype=np.float64) / scales * largest
+    scales = scales * np.maximum(1.0, 1.01 * sums / LARGEST_SUM)
+    return round_weights(weights, scales, 0).astype(np.int8), scales
+
+
+class _Maker:
+    """Adds nodes in front of a layer, with its name and place."""
+
+    def __init__(self, graph: Graph, layer: Node) -> None:
+        self._graph, self._layer = graph, layer
+        self._stem = layer.outputs[0].name
+
+    def quantized(self, value: Value, dtype: DType, quant: Quant) -> Value:
+        node = value.producer
+        if node is not None and node.op == "dequantize" and node.input(0).quant == quant:
+            return node.input(0)
+        name = self._graph.unique_name(f"{value.name}_state" if dtype is DType.s16 else f"{value.name}_integers")
+        made = self._graph.add(
+            "quantize", [value], {"to": dtype.value}, output_names=[name], before=self._layer, quant=quant
+        )
+        return made.output
+
+    def state(self, value: Value | None, direction: int, count: int, quant: Quant) -> Value | None:
+        """An initial state of one direction; None where it is 0."""
+        if value is None or (value.data is not None and not np.any(value.data)):
+            return None
+        axis = 1 if self._layer.attrs["layout"] else 0
+        if value.data is not None:
+            part = np.take(value.data, [direction], axis=axis).astype(np.float64) / float(quant.scale[0])
+            return self._graph.constant(
+                f"{value.name}_{direction}", np.clip(np.rint(part), -32768, 32767).astype(np.int16), quant
+            )
+        integers = self.quantized(value, DType.s16, quant)
+        if count == 1:
+            return integers
+        name = self._graph.unique_name(f"{value.name}_{direction}")
+        places = [
+            self._graph.constant(f"{name}_{what}", np.array([number], np.int64))
+            for what, number in (("start", direction), ("end", direction + 1), ("axis", axis))
+        ]
+        made = self._graph.add("slice", [integers, *places], output_names=[name], before=self._layer, quant=quant)
+        return made.output
+
+    def add(
+        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, int], quants: Sequence[Quant], named: bool
+    ) -> list[Value]:
+        names = [self._graph.unique_name(f"{value.name}_integers") for value in self._layer.outputs]
+        name = self._layer.name if named else f"{self._layer.name}_reverse"
+        made = self._graph.add(
+            op, inputs, attrs, name=name, output_names=names, before=self._layer, source=self._layer.source
+        )
+        for value, quant in zip(made.outputs, quants, strict=True):
+            value.quant = quant
+        return list(made.outputs)
+
+    def joined(self, parts: Sequence[Value], axis: int, quant: Quant) -> Value:
+        name = self._graph.unique_name(f"{self._stem}_both")
+        made = self._graph.add("concat", parts, {"axis": axis}, output_names=[name], before=self._layer, quant=quant)
+        return made.output
+
+    def give(self, old: Value, integers: Value) -> None:
+        """All that reads a result reads the integers made real."""
+        if not old.uses and old not in self._graph.results:
+            return
+        name = self._graph.unique_name(f"{old.name}_real")
+        real = self._graph.add("dequantize", [integers], output_names=[name], before=self._layer).output
+        self._graph.replace(old, real)

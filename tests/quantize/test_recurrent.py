@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent layers on integers: beside ONNX Runtime in float32, and the C kernels beside the NumPy reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import microlith
+from microlith import modelfile
+from microlith.converter import convert
+from microlith.converter.quantize import QuantizeOptions, QuantReport
+from microlith.evaluate import evaluate
+from microlith.ir import Graph
+
+STEPS, SIZE, HIDDEN = 24, 6, 20
+
+
+def net(op: str, direction: str, rng: np.random.Generator, *, state: bool = False, **attrs: Any) -> onnx.ModelProto:
+    """A recurrent layer and a dense one over its results; with ``state`` its states are an input and an output."""
+    count, gates = (2 if direction == "bidirectional" else 1), {"GRU": 3, "LSTM": 4}[op]
+
+    def weights(name: str, *shape: int, spread: float) -> onnx.TensorProto:
+        return numpy_helper.from_array((rng.standard_normal(shape) * spread).astype(np.float32), name)
+
+    constants = [
+        weights("w", count, gates * HIDDEN, SIZE, spread=0.6),
+        weights("r", count, gates * HIDDEN, HIDDEN, spread=0.3),
+        weights("b", count, 2 * gates * HIDDEN, spread=0.2),
+        weights("last", count * HIDDEN, 5, spread=0.4),
+        numpy_helper.from_array(np.array([STEPS, count * HIDDEN]), "shape"),
+    ]
+    shape = [count, 1, HIDDEN]
+    names = ["h", "c"][: gates - 2] if state else []
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [STEPS, 1, SIZE])]
+    inputs += [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in names]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [STEPS, 5])]
+    outputs += [helper.make_tensor_value_info(f"next_{name}", TensorProto.FLOAT, shape) for name in names]
+    layer = helper.make_node(
+        op,
+        ["x", "w", "r", "b", *(["", *names] if names else [])],
+        ["all", *(f"next_{name}" for name in names)],
+        name="recurrent",
+        hidden_size=HIDDEN,
+        direction=direction,
+        **attrs,
+    )
+    nodes = [
+        layer,
+        helper.make_node("Transpose", ["all"], ["batch"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["batch", "shape"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "last"], ["y"], name="dense"),
+    ]
+    graph = helper.make_graph(nodes, "net", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def feeds_of(model: onnx.ModelProto, rng: np.random.Generator, count: int = 12) -> list[dict[str, np.ndarray]]:
+    """Random walks, and states as a layer has them."""
+    feeds = []
+    for _ in range(count):
+        feed = {"x": np.cumsum(rng.standard_normal((STEPS, 1, SIZE)), axis=0).astype(np.float32) * np.float32(0.4)}
+        for item in model.graph.input[1:]:
+            shape = [dim.dim_value for dim in item.type.tensor_type.shape.dim]
+            feed[item.name] = np.tanh(rng.standard_normal(shape)).astype(np.float32)
+        feeds.append(feed)
+    return feeds
+
+
+def quantized(model: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], **options: Any) -> tuple[Graph, QuantReport]:
+    reports: list[QuantReport] = []
+    graph = convert(model, quantization=QuantizeOptions(calibrate=feeds, **options), report=reports.append)
+    return graph, reports[0]
+
+
+def decibels(wanted: list[np.ndarray], got: list[np.ndarray]) -> float:
+    signal = sum(float(np.sum(a.astype(np.float64) ** 2)) for a in wanted)
+    noise = sum(float(np.sum((a.astype(np.float64) - b) ** 2)) for a, b in zip(wanted, got, strict=True))
+    return 10 * float(np.log10(signal / noise))
+
+
+@pytest.mark.parametrize(("scheme", "least"), [("int8", 27.0), ("16x8", 36.0)])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize(
+    ("op", "attrs"), [("GRU", {}), ("GRU", {"linear_before_reset": 1}), ("LSTM", {})], ids=["gru", "gru_linear", "lstm"]
+)
+@pytest.mark.parametrize("state", [False, True], ids=["", "state"])
+def test_integers_keep_the_outputs(
+    op: str, attrs: dict[str, Any], direction: str, scheme: str, least: float, state: bool, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(5)
+    model = net(op, direction, rng, state=state, **attrs)
+    feeds = feeds_of(model, rng)
+    graph, report = quantized(model, feeds, scheme=scheme, require_int8=True)
+    assert not report.floats
+    found = [layer for layer in report.layers if layer.op == f"fixed_{op.lower()}"]
+    assert [layer.numbers for layer in found] == [scheme] * (2 if direction == "bidirectional" else 1)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [item.name for item in model.graph.output]
+    wanted = [dict(zip(names, session.run(None, feed), strict=True)) for feed in feeds[:4]]
+    modelfile.save(graph, tmp_path / "net.lith")
+    with microlith.load(tmp_path / "net.lith") as compiled:
+        for name in names:
+            got = [compiled.run(feed)[name] for feed in feeds[:4]]
+            assert decibels([one[name] for one in wanted], got) > least
+        for feed in feeds[:2]:
+            reference = evaluate(graph, feed)
+            for name, array in compiled.run(feed).items():
+                np.testing.assert_array_equal(array, reference[name])
+
+
+def test_what_stays_in_floating_point_says_why() -> None:
+    rng = np.random.default_rng(6)
+    for attrs, reason in (
+        ({"activations": ["Sigmoid", "Relu"]}, "its activations are others than sigmoid and tanh"),
+        ({"clip": 3.0}, "its gates or cells are clipped"),
+    ):
+        model = net("GRU", "forward", rng, **attrs)
+        feeds = feeds_of(model, rng, 3)
+        _, report = quantized(model, feeds)
+        assert [layer.reason for layer in report.floats if layer.op == "gru"] == [reason]
+        with pytest.raises(microlith.errors.UnsupportedError, match=reason):
+            quantized(model, feeds, require_int8=True)
+
+
+def test_cells_far_beyond_one() -> None:
+    """Open gates let a cell grow by one at every step."""
+    rng = np.random.default_rng(7)
+    model = net("LSTM", "forward", rng)
+    bias = next(item for item in model.graph.initializer if item.name == "b")
+    open_gates = np.repeat(np.array([9.0, 0.0, 9.0, 9.0] + [0.0] * 4, np.float32), HIDDEN)[None]
+    bias.CopyFrom(numpy_helper.from_array(open_gates, "b"))
+    feeds = feeds_of(model, rng, 4)
+    graph, _ = quantized(model, feeds)
+    (layer,) = [node for node in graph.nodes if node.op == "fixed_lstm"]
+    assert 2.0 ** layer.attrs["cell_exponent"] * 32767 > STEPS
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted, got = (
+        [run(feed) for feed in feeds] for run in (lambda x: session.run(None, x)[0], lambda x: evaluate(graph, x)["y"])
+    )
+    assert decibels(wanted, got) > 27.0
