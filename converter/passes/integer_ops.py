@@ -13,6 +13,7 @@ import numpy as np
 from ...dtypes import DType
 from ...ir import Graph, Node, Quant, Value
 from ...ops.curves import sigmoid_attrs, sigmoid_points
+from ...ops.resizing import CROP
 from ...rewrite import only_user, producer_of
 from . import unsigned_bytes
 from .edits import rebuild, substitute
@@ -153,6 +154,14 @@ def _pool(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant)
     return _add(graph, quantize, layer, [x], quant)
 
 
+def _resize(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """Interpolation keeps scale and zero point. (What is filled in outside of a region would have to be an integer.)"""
+    x = _operand(graph, layer.input(0), dtype, quantize)
+    if x is None or x.quant != quant or layer.attrs["transform"] == CROP:
+        return None
+    return _add(graph, quantize, layer, [x, *layer.inputs[1:]], quant)
+
+
 def _softmax(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
     if dtype is DType.s16:
         return _elementwise(graph, quantize, layer, dtype, quant) if _is_unit_s16(quant) else None
@@ -219,6 +228,7 @@ FORMS: dict[str, Form] = {
     "prelu": _pair,
     "reduce_mean": _static(_pair),
     "reduce_sum": _static(_pair),
+    "resize": _resize,
     "sigmoid": _curve,
     "softmax": _softmax,
     "square": _square,

@@ -34,7 +34,7 @@ class _Chain:
         self.source: Value | None = None
         """The integers that the only dequantize reads."""
         self._results: dict[int, np.ndarray] = {}
-        self._places = _INTEGERS
+        self._places: np.ndarray = _INTEGERS
 
     def evaluate(self, value: Value) -> np.ndarray:
         """float32 [256]: the value for each integer from -128 to 127, or for s16 [1025], at every 64th; () for a

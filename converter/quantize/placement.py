@@ -15,6 +15,7 @@ import numpy as np
 from ... import ops
 from ...dtypes import DType
 from ...ir import Graph, Node, Value
+from ...ops.resizing import CROP
 from ...rewrite import is_output
 from ..passes.integer_ops import FORMS
 from ..passes.integer_tables import FUNCTIONS
@@ -28,7 +29,7 @@ WEIGHTED = {"conv2d": 0, "dense": 0, "depthwise_conv2d": 3, "conv_transpose": No
 
 S16_FORMS = frozenset(
     {"conv2d", "dense", "depthwise_conv2d", "conv_transpose", "avg_pool2d", "max_pool2d"}
-    | {"add", "sub", "mul", "div", "layer_norm", "log_softmax", "prelu", "softmax"}
+    | {"add", "sub", "mul", "div", "layer_norm", "log_softmax", "prelu", "resize", "softmax"}
     | {"reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "sigmoid", "tanh", "matmul", "square"}
 )
 """Ops that have a form on 16-bit integers."""
@@ -39,7 +40,7 @@ FIXED = {
 }
 """Scale and zero point that a kernel gives its result, whatever was seen."""
 
-SAME_SCALE = KEEP_ORDER | {"avg_pool2d", "pad", "split", "max", "min"}
+SAME_SCALE = KEEP_ORDER | {"avg_pool2d", "pad", "resize", "split", "max", "min"}
 """Beside the movers: ops whose result must have the quantization of input 0."""
 
 
@@ -124,6 +125,8 @@ def _why_float(node: Node, dtype: DType) -> str | None:
             return "its axes are known at run time only"
         if not all(isinstance(dim, int) for dim in _reduced(node)):
             return "the size that it reduces is known at run time only"
+    if node.op == "resize" and node.attrs["transform"] == CROP:
+        return "what is filled in outside of its region is a real number"
     if node.op == "prelu" and node.input(1).data is None:
         return "its slopes are not constant"
     return None
@@ -196,7 +199,7 @@ def _integers_behind(node: Node, placement: Placement) -> bool:
 
 def _data_values(node: Node) -> list[Value]:
     """The tensors of real numbers that a node computes with: no weights, bias, sizes or constants."""
-    if node.op in WEIGHTED or node.op in recurrent.FIXED_FORMS:
+    if node.op in WEIGHTED or node.op in recurrent.FIXED_FORMS or node.op == "resize":
         return [node.input(0)]
     if is_mover(node) or node.op in ("split", "pad", "max", "min", "where", *KEEP_ORDER):
         places = data_inputs(node)

@@ -30,6 +30,9 @@ STATE = Quant.per_tensor(2.0**-15, 0)
 GATE = 2.0**-12
 """A unit of the gates."""
 
+MOST_GATE = 8.0
+"""Where gates saturate, the functions of them being as good as constant."""
+
 LARGEST_SUM = 2.0**31
 HEADROOM = 2.0
 """A cell holds so many times what was seen."""
@@ -44,8 +47,8 @@ def why_float(node: Node) -> str | None:
     places = [3 * direction + place for direction in range(count) for place in range(functions)]
     if any(ACTIVATIONS[attrs["activations"][place]] != ("tanh" if place % 3 else "sigmoid") for place in places):
         return "its activations are others than sigmoid and tanh"
-    if any(np.isfinite(attrs[name]) for name in ("clip", "cell_clip")):
-        return "its gates or cells are clipped"
+    if attrs["clip"] < MOST_GATE:
+        return "its gates are clipped"
     if attrs["input_forget"] or attrs["rounded_h"] or node.optional_input(_PEEPHOLES) is not None:
         return "its gates depend on each other or on the cell"
     if node.optional_input(_LENGTHS) is not None:
@@ -96,7 +99,7 @@ def _largest_cell(node: Node, known: Mapping[Value, np.ndarray]) -> float:
         backwards = direction == 1 or node.attrs["direction"] == REVERSE
         for step in x[:: -1 if backwards else 1]:
             i, o, f, g = np.split(step @ w[direction].T + h @ r[direction].T + shift, 4, axis=-1)
-            c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
+            c = np.clip(_sigmoid(f) * c + _sigmoid(i) * np.tanh(g), -node.attrs["cell_clip"], node.attrs["cell_clip"])
             h = _sigmoid(o) * np.tanh(c)
             largest = max(largest, float(np.max(np.abs(c), initial=0.0)))
     return largest
@@ -132,7 +135,8 @@ def put_fixed(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
             "y_shift": y_shift,
             "y_zero": int(y_quant.zero_point[0]),
         }
-        attrs |= {"cell_exponent": exponent} if node.op == "lstm" else {}
+        if node.op == "lstm":
+            attrs |= {"cell_exponent": exponent, "cell_clip": _clip(node, exponent)}
         attrs |= {"linear_before_reset": node.attrs["linear_before_reset"]} if node.op == "gru" else {}
         states = [
             maker.state(copy.optional_input(index), direction, len(directions), quant)
@@ -152,6 +156,12 @@ def put_fixed(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
         )
         maker.give(old, joined)
     graph.remove(copy)
+
+
+def _clip(node: Node, exponent: int) -> int:
+    """The limit of the cells in their units; 0 for none that they could reach."""
+    units = float(node.attrs["cell_clip"]) / 2.0**exponent
+    return max(1, round(units)) if units <= 32767 else 0
 
 
 def _weights(graph: Graph, node: Node, direction: int, x_scale: float, x_zero: int) -> list[Value]:

@@ -44,7 +44,9 @@ INHERITED_PART = 0.5
 FLOAT_SQNR = 90.0
 """From here on two float results differ by their rounding only, in dB."""
 
-_WEIGHTED = frozenset("conv2d depthwise_conv2d conv_transpose dense matmul quantized_lstm svdf lstm gru".split())
+_WEIGHTED = frozenset(
+    "conv2d depthwise_conv2d conv_transpose dense matmul quantized_lstm fixed_lstm fixed_gru svdf lstm gru".split()
+)
 
 
 @dataclass(frozen=True)

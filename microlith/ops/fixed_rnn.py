@@ -84,12 +84,13 @@ def _gru_step(weights: _Weights, x: Array, h: Array, attrs: Attrs) -> Array:
     return fixed_point.saturate(fixed_point.round_shift((32768 - update) * candidate + update * h, 15))
 
 
-def _lstm_step(weights: _Weights, x: Array, h: Array, c: Array, exponent: int) -> tuple[Array, Array]:
+def _lstm_step(weights: _Weights, x: Array, h: Array, c: Array, attrs: Attrs) -> tuple[Array, Array]:
+    exponent, limit = attrs["cell_exponent"], attrs["cell_clip"] or 32768
     gates = fixed_point.saturate(weights.of_x(x) + weights.x_bias + weights.of_h(h) + weights.h_bias)
     i, o, f, g = np.split(gates, 4, axis=-1)
     kept = fixed_point.round_shift(fixed_point.logistic(f) * c, 15)
     added = fixed_point.round_shift(fixed_point.logistic(i) * fixed_point.tanh(g, 3), 30 + exponent)
-    c = fixed_point.saturate(kept + added)
+    c = np.clip(fixed_point.saturate(kept + added), -limit, limit)
     product = fixed_point.logistic(o) * fixed_point.tanh(c, 15 + exponent)
     return fixed_point.saturate(fixed_point.round_shift(product, 15)), c
 
@@ -109,7 +110,7 @@ def _reference(op: str) -> Callable[[Sequence[Array | None], Attrs], list[Array]
             if op == "fixed_gru":
                 h = _gru_step(weights, steps[t], h, attrs)
             else:
-                h, c = _lstm_step(weights, steps[t], h, c, attrs["cell_exponent"])
+                h, c = _lstm_step(weights, steps[t], h, c, attrs)
             scaled = numerics.requantize(h, attrs["y_mult"], attrs["y_shift"], numerics.SINGLE)
             y[t] = np.clip(scaled + attrs["y_zero"], info.min, info.max)
         sequence = np.moveaxis(y, 0, 1)[:, :, None] if attrs["layout"] else y[:, None]
@@ -143,7 +144,7 @@ def _samples(op: str) -> Callable[[np.random.Generator], Sample]:
         if op == "fixed_gru":
             attrs["linear_before_reset"] = int(rng.integers(2))
         else:
-            attrs["cell_exponent"] = int(rng.integers(-15, -8))
+            attrs |= {"cell_exponent": int(rng.integers(-15, -8)), "cell_clip": int(rng.choice([0, 9000]))}
         state = (batch, 1, int(hidden)) if layout else (1, batch, int(hidden))
         sums = [rng.integers(-int(spread), int(spread) + 1, rows), *rng.integers(-20000, 20000, (2, rows))]
         inputs: list[Array | None] = [
@@ -180,6 +181,7 @@ register(
                 "linear_before_reset": 0,
                 **dict.fromkeys(("y_mult", "y_shift", "y_zero"), REQUIRED),
                 "cell_exponent": -11,
+                "cell_clip": 0,
             },
             doc=_DOC[op],
         )

@@ -14,9 +14,9 @@
  *   x, straight between them (common/curve_s16.h). How every unary function of integers runs; relu is a
  *   clip in the integers and lives in requantize.
  * binary (a, b -> y, numpy broadcasting): add sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference
- *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8 s16; max min
- *   also s8 s16 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend. Integers
- * wrap; integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0.
+ *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8 s16; max
+ * min also s8 s16 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend.
+ * Integers wrap; integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0.
  * clamp_min and clamp_max apply to every f32 and f64 op of the family. compare (a, b -> y b8, broadcasting): equal
  * not_equal less less_equal greater greater_equal (f32 f64 s8 u8 s32 s64 u64; equal and not_equal also b8), logical_and
  * logical_or logical_xor (b8; any byte but 0 is true). bitwise_and bitwise_or bitwise_xor bit_shift_left

@@ -13,11 +13,10 @@
  *
  * The variance is the mean of the squared distances from the mean.
  *
- * layer_norm of s8 or s16, with scale and bias in f32 and without statistics: sum and sum of squares are exact integers, mean
- * and factor = x_scale / sqrt(variance * x_scale^2 + epsilon) are computed in double and rounded to float; y =
- * clamp(round(((x - mean) * factor * scale + bias) / y_scale) + y_zero) in float, halves to even under float-even, else
- * away from zero. At most 2^20 elements of s8, or 2^16 of s16, are normalized
- * together.
+ * layer_norm of s8 or s16, with scale and bias in f32 and without statistics: sum and sum of squares are exact
+ * integers, mean and factor = x_scale / sqrt(variance * x_scale^2 + epsilon) are computed in double and rounded to
+ * float; y = clamp(round(((x - mean) * factor * scale + bias) / y_scale) + y_zero) in float, halves to even under
+ * float-even, else away from zero. At most 2^20 elements of s8, or 2^16 of s16, are normalized together.
  */
 #ifndef NNACL_NORM_H
 #define NNACL_NORM_H

@@ -24,6 +24,7 @@ static const char *check_attributes(const nnacl_fixed_rnn_params *p, int32_t dty
     NNACL_REQUIRE(nnacl_plan_requant_ok(p->y_mult, p->y_shift), "y_mult is negative or y_shift outside -62 .. 30");
     NNACL_REQUIRE(nnacl_plan_zero_ok(p->y_zero, dtype), "y_zero is outside the range of y");
     NNACL_REQUIRE(p->cell_exponent >= -15 && p->cell_exponent <= -9, "cell_exponent is outside -15 .. -9");
+    NNACL_REQUIRE(p->cell_clip >= 0 && p->cell_clip <= INT16_MAX, "cell_clip is outside 0 .. 32767");
     return NULL;
 }
 

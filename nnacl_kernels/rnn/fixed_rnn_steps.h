@@ -89,7 +89,8 @@ static inline void nnacl_fixed_lstm_step(const nnacl_fixed_rnn_params *p, const 
         const int32_t forget = nnacl_logistic_q15(gates[2 * hidden + j]);
         const int32_t cell = nnacl_tanh_q15(gates[3 * hidden + j], 3);
         const int32_t kept = nnacl_round_shift_away(forget * c[j], 15);
-        const int32_t next = nnacl_saturate_s16(kept + nnacl_round_shift_away(input * cell, 30 + exponent));
+        int32_t next = nnacl_saturate_s16(kept + nnacl_round_shift_away(input * cell, 30 + exponent));
+        next = p->cell_clip > 0 ? nnacl_clamp_s32(next, -p->cell_clip, p->cell_clip) : next;
         c[j] = (int16_t)next;
         h[j] = (int16_t)nnacl_saturate_s16(nnacl_round_shift_away(output * nnacl_tanh_q15(next, 15 + exponent), 15));
     }

@@ -33,20 +33,19 @@
  *
  * fixed_gru, fixed_lstm: recurrent layers on integers, whose states have 16 bits whatever x has.
  * Inputs 0 x (s8 or s16) [steps, batch, size], 1 w s8 [gates * hidden, size], 2 r s8 [gates * hidden, hidden], 3 sums
- * s32 [3, gates * hidden]: what begins the sums of w x, and the biases of w x and r h in Q3.12; 4 factors s32 [4, gates *
- * hidden]: multiplier and shift that bring w x to Q3.12, and those for r h; 5 initial h s16 [1, batch, hidden] in Q0.15
- * (optional: 0), and for fixed_lstm 6 initial c s16 [1, batch, hidden], a multiple of 2^cell_exponent (optional: 0).
- * Outputs y of the type of x [steps, 1, batch, hidden], the last h, and for fixed_lstm the last c. With `layout` 1 the
- * batch comes first in x, y, h and c; with `reverse` the last step is the first.
+ * s32 [3, gates * hidden]: what begins the sums of w x, and the biases of w x and r h in Q3.12; 4 factors s32 [4, gates
+ * * hidden]: multiplier and shift that bring w x to Q3.12, and those for r h; 5 initial h s16 [1, batch, hidden] in
+ * Q0.15 (optional: 0), and for fixed_lstm 6 initial c s16 [1, batch, hidden], a multiple of 2^cell_exponent (optional:
+ * 0). Outputs y of the type of x [steps, 1, batch, hidden], the last h, and for fixed_lstm the last c. With `layout` 1
+ * the batch comes first in x, y, h and c; with `reverse` the last step is the first.
  *
  * Sums are modulo 2^32, scale(k) means requant of sum k (single); gates saturate in Q3.12, F and G are the logistic
  * function and the hyperbolic tangent of common/fixed_point.h in Q0.15, and all shifts round halves away from zero.
  *
- *   fixed_gru (gates z r h): z = F(scale(w x) + scale(r h) + biases), r likewise, g = G(scale(w x) + bias + t) where t =
- *     scale(r (r h >> 15)) + bias or, with linear_before_reset, r saturate(scale(r h) + bias) >> 15;
- *     h' = ((2^15 - z) g + z h) >> 15.
- *   fixed_lstm (gates i o f c): i = F(scale(w x) + scale(r h) + biases), f and o likewise, g = G of the same;
- *     c' = saturate((f c >> 15) + (i g >> (30 + cell_exponent))), h' = o G(c') >> 15.
+ *   fixed_gru (gates z r h): z = F(scale(w x) + scale(r h) + biases), r likewise, g = G(scale(w x) + bias + t) where t
+ * = scale(r (r h >> 15)) + bias or, with linear_before_reset, r saturate(scale(r h) + bias) >> 15; h' = ((2^15 - z) g +
+ * z h) >> 15. fixed_lstm (gates i o f c): i = F(scale(w x) + scale(r h) + biases), f and o likewise, g = G of the same;
+ *     c' = saturate((f c >> 15) + (i g >> (30 + cell_exponent))), limited to +-cell_clip; h' = o G(c') >> 15.
  *   y = clamp(requant(h', y_mult, y_shift) + y_zero).
  */
 #ifndef NNACL_RNN_H
@@ -120,6 +119,7 @@ typedef struct nnacl_fixed_rnn_params {
     int32_t linear_before_reset; /* fixed_gru */
     int32_t y_mult, y_shift, y_zero;
     int32_t cell_exponent; /* fixed_lstm: -15 .. -9 */
+    int32_t cell_clip;     /* fixed_lstm: 0 for none */
     /* shapes, derived */
     int32_t steps, batch, size, hidden;
     int32_t has_h, has_c;

@@ -137,6 +137,7 @@ static void draw_fixed(check_case *c, int32_t gates) {
     check_multiplier(c, c->dtype == NNACL_S8 ? -8 : 0, &p->y_mult, &p->y_shift);
     p->y_zero = check_zero(c);
     p->cell_exponent = check_int(c, -15, -9);
+    p->cell_clip = check_chance(c, 50) ? 0 : check_int(c, 1, INT16_MAX);
     const int32_t x[2][3] = {{steps, batch, size}, {batch, steps, size}};
     const int32_t state[2][3] = {{1, batch, hidden}, {batch, 1, hidden}};
     const int32_t w[2] = {rows, size}, r[2] = {rows, hidden}, sums[2] = {3, rows}, factors[2] = {4, rows};

@@ -119,7 +119,7 @@ def test_what_stays_in_floating_point_says_why() -> None:
     rng = np.random.default_rng(6)
     for attrs, reason in (
         ({"activations": ["Sigmoid", "Relu"]}, "its activations are others than sigmoid and tanh"),
-        ({"clip": 3.0}, "its gates or cells are clipped"),
+        ({"clip": 3.0}, "its gates are clipped"),
     ):
         model = net("GRU", "forward", rng, **attrs)
         feeds = feeds_of(model, rng, 3)
