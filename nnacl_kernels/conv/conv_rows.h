@@ -7,39 +7,49 @@
 
 #include <string.h>
 
+#include "common/share.h"
 #include "conv/conv.h"
 
 /* Rows that are listed at a time, and the most in one tile. */
 #define NNACL_CONV_ROWS 128
 #define NNACL_CONV_TILE 8
 
+/* Bytes of a kernel row that is one run: copying it at the borders costs little beside what pointers to its positions
+ * would. */
+#define NNACL_CONV_LINE 256
+
+typedef enum nnacl_conv_runs_of {
+    NNACL_CONV_TAPS,    /* one for each tap, channels long; padding is one run for all */
+    NNACL_CONV_LINES,   /* one for each kernel row; those not inside the input are copied */
+    NNACL_CONV_WINDOWS, /* one, a copy of the window, rounded up to 4 bytes */
+} nnacl_conv_runs_of;
+
 typedef struct nnacl_conv_rows {
     int32_t element; /* bytes */
     int32_t taps;    /* pointers in a row */
     int32_t run;     /* elements at each pointer */
-    int32_t copied;  /* runs are copied: 1, a window (one run, rounded up to 4 bytes); 2, kernel rows not inside */
+    nnacl_conv_runs_of kind;
 } nnacl_conv_rows;
 
 static inline nnacl_conv_rows nnacl_conv_rows_of(const nnacl_conv2d_params *p, int32_t element) {
-    const int32_t channels = p->in_c / p->groups, taps = p->kernel_h * p->kernel_w, depth = taps * channels;
-    if ((taps == 1 || channels >= 16) && channels * element % 4 == 0) {
-        return (nnacl_conv_rows){element, taps, channels, 0};
+    const int32_t channels = p->in_c / p->groups, taps = p->kernel_h * p->kernel_w, line = p->kernel_w * channels;
+    const bool lines = taps > 1 && p->dilation_w == 1 && p->groups == 1 && line * element % 4 == 0;
+    const bool long_enough = (taps == 1 || channels >= 16) && channels * element % 4 == 0;
+    if (lines && (line * element <= NNACL_CONV_LINE || (!long_enough && element == 4))) {
+        return (nnacl_conv_rows){element, p->kernel_h, line, NNACL_CONV_LINES};
     }
-    if (element == 4 && p->dilation_w == 1 && p->groups == 1) {
-        return (nnacl_conv_rows){element, p->kernel_h, p->kernel_w * channels, 2};
+    if (long_enough) {
+        return (nnacl_conv_rows){element, taps, channels, NNACL_CONV_TAPS};
     }
     const int32_t unit = 4 / element;
-    return (nnacl_conv_rows){element, 1, (depth + unit - 1) / unit * unit, 1};
+    return (nnacl_conv_rows){element, 1, (taps * channels + unit - 1) / unit * unit, NNACL_CONV_WINDOWS};
 }
 
 /* Bytes: the pointers, then a run of padding or the copied windows. */
 static inline size_t nnacl_conv_rows_workspace(nnacl_conv_rows rows) {
     const size_t run = (size_t)rows.run * (size_t)rows.element;
-    const size_t size =
-        NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + (rows.copied == 1   ? NNACL_CONV_ROWS
-                                                                : rows.copied == 2 ? NNACL_CONV_ROWS * (size_t)rows.taps
-                                                                                   : 1) *
-                                                                   run;
+    const size_t copies = rows.kind == NNACL_CONV_TAPS ? 1 : NNACL_CONV_ROWS * (size_t)rows.taps;
+    const size_t size = NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *) + copies * run;
     return (size + 15) / 16 * 16;
 }
 
@@ -78,8 +88,8 @@ static inline void nnacl_conv_rows_run(char *to, const char *from, size_t size) 
 
 /* Copies one kernel row, whose begin (row `y`, column `x` of the input, perhaps in the padding) is at `a`. Neighbours
  * that are neighbours in memory are copied at once. */
-static inline void nnacl_conv_rows_line(const nnacl_conv2d_params *p, const char *a, int32_t y, int32_t x,
-                                        int32_t element, int32_t fill, char *copy) {
+static NNACL_NOINLINE void nnacl_conv_rows_line(const nnacl_conv2d_params *p, const char *a, int32_t y, int32_t x,
+                                                int32_t element, int32_t fill, char *copy) {
     const size_t part = (size_t)(p->in_c / p->groups) * (size_t)element, line = part * (size_t)p->kernel_w;
     const ptrdiff_t step = (ptrdiff_t)p->in_c * element * p->dilation_w;
     if (y < 0 || y >= p->in_h) {
@@ -99,63 +109,129 @@ static inline void nnacl_conv_rows_line(const nnacl_conv2d_params *p, const char
     }
 }
 
+/* Neighbouring windows in one line of the output. */
+typedef struct nnacl_conv_stretch {
+    const char *image;   /* the input, at line 0 and column 0 */
+    int32_t y, x, count; /* where the first window begins, perhaps in the padding */
+} nnacl_conv_stretch;
+
+/* Which of `count` positions x, x + stride, ... are in 0 .. last. */
+static inline nnacl_range nnacl_conv_inside(int32_t x, int32_t stride, int32_t last, int32_t count) {
+    const int32_t before = x < 0 ? (stride - 1 - x) / stride : 0, fitting = x > last ? 0 : (last - x) / stride + 1;
+    const int32_t end = fitting < count ? fitting : count;
+    const nnacl_range inside = {before < end ? before : end, end};
+    return inside;
+}
+
+/* One pointer for each tap. */
+static inline void nnacl_conv_list_taps(const nnacl_conv2d_params *p, nnacl_conv_stretch s, int32_t element,
+                                        const char *padding, const char **list) {
+    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * element, row_step = column_step * p->in_w;
+    const ptrdiff_t step = column_step * p->stride_w;
+    const int32_t kernel_w = p->kernel_w, taps = p->kernel_h * kernel_w;
+    for (int32_t tap = 0; tap < taps; tap++) {
+        const int32_t y = s.y + tap / kernel_w * p->dilation_h, x = s.x + tap % kernel_w * p->dilation_w;
+        const bool present = y >= 0 && y < p->in_h;
+        const nnacl_range inside = nnacl_conv_inside(x, p->stride_w, present ? p->in_w - 1 : -1, s.count);
+        const char *at = s.image + y * row_step + x * column_step, **to = list + tap;
+        for (int32_t i = 0; i < inside.begin; i++) {
+            to[i * taps] = padding;
+        }
+        for (int32_t i = inside.begin; i < inside.end; i++) {
+            to[i * taps] = at + i * step;
+        }
+        for (int32_t i = inside.end; i < s.count; i++) {
+            to[i * taps] = padding;
+        }
+    }
+}
+
+/* Line `y` of windows first .. end - 1, copied. */
+static inline void nnacl_conv_copy_lines(const nnacl_conv2d_params *p, nnacl_conv_stretch s, int32_t y, int32_t first,
+                                         int32_t end, int32_t element, int32_t fill, char *copies, const char **list) {
+    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * element, run = column_step * p->kernel_w;
+    for (int32_t i = first; i < end; i++) {
+        const int32_t x = s.x + i * p->stride_w;
+        char *copy = copies + i * p->kernel_h * run;
+        nnacl_conv_rows_line(p, s.image + ((ptrdiff_t)y * p->in_w + x) * column_step, y, x, element, fill, copy);
+        list[i * p->kernel_h] = copy;
+    }
+}
+
+/* One pointer for each kernel row. */
+static inline void nnacl_conv_list_lines(const nnacl_conv2d_params *p, nnacl_conv_stretch s, int32_t element,
+                                         int32_t fill, char *copies, const char **list) {
+    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * element, row_step = column_step * p->in_w;
+    const ptrdiff_t run = column_step * p->kernel_w, step = column_step * p->stride_w;
+    const int32_t kernel_h = p->kernel_h, last = p->in_w - p->kernel_w;
+    for (int32_t ky = 0; ky < kernel_h; ky++, copies += run, list++) {
+        const int32_t y = s.y + ky * p->dilation_h;
+        const bool present = y >= 0 && y < p->in_h;
+        const nnacl_range inside = nnacl_conv_inside(s.x, p->stride_w, present ? last : -1, s.count);
+        const char *line = s.image + y * row_step + s.x * column_step;
+        nnacl_conv_copy_lines(p, s, y, 0, inside.begin, element, fill, copies, list);
+        for (int32_t i = inside.begin; i < inside.end; i++) {
+            list[i * kernel_h] = line + i * step;
+        }
+        nnacl_conv_copy_lines(p, s, y, inside.end, s.count, element, fill, copies, list);
+    }
+}
+
+/* One pointer, to a copy of `run` bytes. */
+static inline void nnacl_conv_list_windows(const nnacl_conv2d_params *p, nnacl_conv_stretch s, int32_t element,
+                                           int32_t fill, size_t run, char *copies, const char **list) {
+    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * element, row_step = column_step * p->in_w;
+    const size_t line_size = (size_t)p->kernel_w * (size_t)(p->in_c / p->groups) * (size_t)element;
+    for (int32_t i = 0; i < s.count; i++, copies += run) {
+        const int32_t x = s.x + i * p->stride_w;
+        char *to = copies;
+        for (int32_t ky = 0; ky < p->kernel_h; ky++, to += line_size) {
+            const int32_t y = s.y + ky * p->dilation_h;
+            nnacl_conv_rows_line(p, s.image + y * row_step + x * column_step, y, x, element, fill, to);
+        }
+        for (; to < copies + run; to++) {
+            *to = (char)fill;
+        }
+        list[i] = copies;
+    }
+}
+
 /* Lists rows first .. first + count - 1 of one group; `image` is the input at the first channel of the group, `fill`
  * the byte that padding consists of. */
 static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv_rows rows, const char *image,
                                         int32_t first, int32_t count, int32_t fill, void *workspace) {
     const char **list = (const char **)workspace;
     char *space = (char *)workspace + NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *);
-    const ptrdiff_t column_step = (ptrdiff_t)p->in_c * rows.element, row_step = column_step * p->in_w;
+    const ptrdiff_t image_step = (ptrdiff_t)p->in_c * rows.element * p->in_w * p->in_h;
     const size_t run = (size_t)rows.run * (size_t)rows.element;
-    int32_t column = first % p->out_w, line = first / p->out_w % p->out_h;
-    const char *start = image + (ptrdiff_t)(first / p->out_w / p->out_h) * p->in_h * row_step;
-    if (!rows.copied) {
+    if (rows.taps * p->stride_h * p->stride_w == 1 && p->pad_top + p->pad_left + p->pad_bottom + p->pad_right == 0 &&
+        rows.kind == NNACL_CONV_TAPS) { /* the input's positions one by one */
+        const ptrdiff_t step = (ptrdiff_t)p->in_c * rows.element;
+        for (int32_t i = 0; i < count; i++) {
+            list[i] = image + (first + i) * step;
+        }
+        return;
+    }
+    if (rows.kind == NNACL_CONV_TAPS) {
         memset(space, fill, run);
     }
-    const bool whole = rows.taps == 1 && !rows.copied && p->pad_top + p->pad_left + p->pad_bottom + p->pad_right == 0;
-    for (int32_t r = 0; r < count; r++) {
-        const int32_t iy = line * p->stride_h - p->pad_top, ix = column * p->stride_w - p->pad_left;
-        if (whole) {
-            *list++ = start + iy * row_step + ix * column_step;
-        } else if (rows.copied) {
-            const size_t line_size = (size_t)p->kernel_w * (size_t)(p->in_c / p->groups) * (size_t)rows.element;
-            const bool inside = rows.copied == 2 && ix >= 0 && ix + p->kernel_w <= p->in_w;
-            char *copy = space + (size_t)r * (size_t)rows.taps * run;
-            if (rows.copied == 1) {
-                *list++ = copy;
-            }
-            for (int32_t ky = 0; ky < p->kernel_h; ky++, copy += line_size) {
-                const int32_t y = iy + ky * p->dilation_h;
-                const char *at = start + y * row_step + ix * column_step;
-                const bool as_it_lies = inside && y >= 0 && y < p->in_h;
-                if (rows.copied == 2) {
-                    *list++ = as_it_lies ? at : copy;
-                }
-                if (!as_it_lies) {
-                    nnacl_conv_rows_line(p, at, y, ix, rows.element, fill, copy);
-                }
-            }
-            for (const char *end = space + (size_t)(r + 1) * (size_t)rows.taps * run; copy < end; copy++) {
-                *copy = (char)fill;
-            }
+    for (int32_t done = 0; done < count;) {
+        const int32_t at = first + done, column = at % p->out_w, line = at / p->out_w;
+        const int32_t left = count - done, width = p->out_w - column;
+        const nnacl_conv_stretch s = {.image = image + line / p->out_h * image_step,
+                                      .y = line % p->out_h * p->stride_h - p->pad_top,
+                                      .x = column * p->stride_w - p->pad_left,
+                                      .count = left < width ? left : width};
+        char *copies = space + (size_t)done * (size_t)rows.taps * run;
+        const char **to = list + (ptrdiff_t)done * rows.taps;
+        if (rows.kind == NNACL_CONV_TAPS) {
+            nnacl_conv_list_taps(p, s, rows.element, space, to);
+        } else if (rows.kind == NNACL_CONV_LINES) {
+            nnacl_conv_list_lines(p, s, rows.element, fill, copies, to);
         } else {
-            for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-                const int32_t y = iy + ky * p->dilation_h;
-                const char *at = start + y * row_step;
-                for (int32_t kx = 0; kx < p->kernel_w; kx++) {
-                    const int32_t x = ix + kx * p->dilation_w;
-                    const bool inside = y >= 0 && y < p->in_h && x >= 0 && x < p->in_w;
-                    *list++ = inside ? at + x * column_step : space;
-                }
-            }
+            nnacl_conv_list_windows(p, s, rows.element, fill, run, copies, to);
         }
-        if (++column == p->out_w) {
-            column = 0;
-            if (++line == p->out_h) {
-                line = 0;
-                start += p->in_h * row_step;
-            }
-        }
+        done += s.count;
     }
 }
 
