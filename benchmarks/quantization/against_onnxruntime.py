@@ -26,7 +26,8 @@ classification/mnist_cntk classification/mnist_rten classification/pplcnet_orien
 detection/ultraface_rfb_320 detection/yolox_nano detection/yunet_n_320 landmark/openseeface_lm0
 segmentation/deeplabv3_onnx enhancement/super_resolution_ort ocr/ppocr_v4_det ocr/ppocr_v6_rec_tiny text/attacut_c
 text/magika_v3_3 recommender/widedeep_a audio-feature/speech_embedding_onnx audio-quality/dnsmos_p808
-audio-quality/dnsmos_sig_bak_ovr audio-denoise/dtln_1_onnx timeseries/espdl_streaming timeseries/atspm_funcnet_head
+audio-quality/dnsmos_sig_bak_ovr audio-quality/aecmos_gru audio-denoise/dtln_1_onnx audio-music/basic_pitch_onnx
+timeseries/espdl_streaming timeseries/atspm_funcnet_head
 """.split()
 
 
