@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Integer ops that TFLite lacks, or has in other types only: C kernels against NumPy in 100,000 random cases each.
 
-    python benchmarks/exactness/integer_ops.py [--only fixed_gru] [--cases 100000] [--seed 0]
+    python benchmarks/exactness/against_numpy.py [--only fixed_gru] [--cases 100000] [--seed 0]
 
 Attributes and inputs are those that the OpDef draws: every rounding contract, zero points at the ends of their type. A
 case is an element of a result. Exits with 1 if one differs, in portable C or in the kernels for this machine.
