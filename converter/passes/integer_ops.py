@@ -179,6 +179,41 @@ def _layer_norm(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: 
     return _add(graph, quantize, layer, [x, *weights], quant)
 
 
+def _limits(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """relu and clip of s16, of which a curve would round the corners; of s8 they become tables."""
+    source = source_of(layer.input(0))
+    if dtype is not DType.s16 or source is None or source.dtype is not DType.s16:
+        return None
+    low, high = (0.0, np.inf) if layer.op == "relu" else (layer.attrs["alpha"], layer.attrs["beta"])
+    made = source
+    if source.quant != quant:
+        made = rebuild(graph, quantize, "requantize", [source], {"to": DType.s16.value})
+        made.quant = quant
+    for op, limit in (("max", low), ("min", high)):
+        if not np.isfinite(limit):
+            continue
+        integer = np.clip(np.rint(limit / float(quant.scale[0])) + int(quant.zero_point[0]), -32768, 32767)
+        name = f"{layer.output.name}_{op}"
+        made = rebuild(graph, quantize, op, [made, graph.constant(name, np.array(integer, np.int16), quant)], {})
+        made.quant = quant
+    return None if made is source else made
+
+
+def _leaky(graph: Graph, quantize: Node, layer: Node, dtype: DType, quant: Quant) -> Value | None:
+    """leaky_relu of s16 as prelu; of s8 it becomes a table."""
+    source, alpha = source_of(layer.input(0)), float(layer.attrs["alpha"])
+    if dtype is not DType.s16 or source is None or source.dtype is not DType.s16 or alpha == 0.0:
+        return None
+    assert source.quant is not None
+    if graph.contract != "float-even" and (np.any(source.quant.zero_point) or np.any(quant.zero_point)):
+        return None
+    slope = np.array(np.sign(alpha) * 32767, np.int16)
+    constant = graph.constant(f"{layer.output.name}_slope", slope, Quant.per_tensor(abs(alpha) / 32767, 0))
+    made = rebuild(graph, quantize, "prelu", [source, constant], {})
+    made.quant = quant
+    return made
+
+
 def _is_unit_s16(quant: Quant) -> bool:
     """Whether -1 … 1 in 16 bits, which is what the curves give."""
     return bool(quant.scale[0] == np.float32(1 / 32768) and quant.zero_point[0] == 0)
@@ -215,12 +250,14 @@ def _static(form: Form) -> Form:
 FORMS: dict[str, Form] = {
     "add": _pair,
     "avg_pool2d": _pool,
+    "clip": _limits,
     "conv2d": _weighted(0),
     "conv_transpose": _transposed,
     "dense": _weighted(0),
     "depthwise_conv2d": _weighted(3),
     "div": _pair,
     "layer_norm": _layer_norm,
+    "leaky_relu": _leaky,
     "log_softmax": _elementwise,
     "matmul": _pair,
     "max_pool2d": _pool,
@@ -228,6 +265,7 @@ FORMS: dict[str, Form] = {
     "prelu": _pair,
     "reduce_mean": _static(_pair),
     "reduce_sum": _static(_pair),
+    "relu": _limits,
     "resize": _resize,
     "sigmoid": _curve,
     "softmax": _softmax,

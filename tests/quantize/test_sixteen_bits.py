@@ -32,7 +32,7 @@ def net(middle: Nodes, rng: np.random.Generator) -> onnx.ModelProto:
         return numpy_helper.from_array((rng.standard_normal(shape) * 0.5).astype(np.float32), name)
 
     constants = [weights("w1", 12, 16), weights("w2", 16, 4), weights("gain", 16), weights("shift", 16)]
-    constants.append(numpy_helper.from_array(np.array(2.5, np.float32), "far"))
+    constants.append(numpy_helper.from_array(np.array(-0.13, np.float32), "floor"))
     nodes = [helper.make_node("MatMul", ["x", "w1"], ["h"], name="first"), *middle("h")]
     nodes.append(helper.make_node("MatMul", ["m", "w2"], ["y"], name="last"))
     graph = helper.make_graph(
@@ -54,6 +54,10 @@ MIDDLES: dict[str, Nodes] = {
     "hard_swish": one("HardSwish"),
     "leaky_relu": one("LeakyRelu", alpha=0.1),
     "elu": one("Elu"),
+    "limits": lambda x: [
+        helper.make_node("LeakyRelu", [x], ["l"], alpha=0.2),
+        helper.make_node("Max", ["l", "floor"], ["m"]),
+    ],
     "log_softmax": one("LogSoftmax", axis=-1),
     "layer_norm": lambda x: [helper.make_node("LayerNormalization", [x, "gain", "shift"], ["m"], axis=-1)],
     "div": lambda x: [
