@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from microlith.nnacl_kernels.library import find_library
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 GROUP = "microlith.ops"
 """Of entry points."""
@@ -70,6 +73,8 @@ def attached() -> tuple[Attached, ...]:
 
 def installed() -> dict[str, metadata.EntryPoint]:
     """The entry points of installed packages that offer extensions, by name of the extension."""
+    from importlib import metadata  # slow, and most models have no need of it
+
     return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
 
 

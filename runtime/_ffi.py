@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
-from cffi import FFI
-
 from microlith.errors import InputError, MicrolithError, ModelFormatError, ShapeError, ToolError
-from microlith.nnacl_kernels.library import LibraryNotFoundError, find_library, read_declarations
-
-HEADER = Path(__file__).parent / "include" / "microlith.h"
+from microlith.nnacl_kernels.library import LibraryNotFoundError, find_library
+from microlith.runtime.declarations_generated import ffi as _declarations
 
 
 class RunCancelledError(MicrolithError):
@@ -33,8 +29,8 @@ _HINTS = {
     "LITH_ERROR_UNSUPPORTED": "use a build of microlith that has it, or convert the model again",
 }
 
-ffi: Any = FFI()
-ffi.cdef(read_declarations(HEADER))
+ffi: Any = _declarations
+"""What ``include/microlith.h`` declares, as cffi keeps it for programs that shall not parse it at each start."""
 
 
 @functools.cache

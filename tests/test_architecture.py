@@ -75,9 +75,9 @@ RULES = {
             "microlith.nnacl_kernels.extension_tables",
             "microlith.errors",
         ),
-        ("cffi", "numpy"),
+        ("cffi", "_cffi_backend", "numpy"),
     ),
-    "runtime/backends": Rule(("microlith.runtime.backends", *SPINE), ("cffi", "numpy")),
+    "runtime/backends": Rule(("microlith.runtime.backends", *SPINE), ("cffi", "_cffi_backend", "numpy")),
     "templates": Rule((), ()),
     "trainer": Rule(
         ("microlith.trainer", *SPINE),

@@ -224,6 +224,8 @@ static bool pack_input(lith_binding *binding, int32_t index, lith_packed *packed
         in[i] = node->inputs[i] >= 0 ? binding->model->tensors[node->inputs[i]].type.data : NULL;
     }
     node->op->pack(step->params, step->kernel, packed->input, in, packed->data);
+    lith_mapping_release(&binding->model->mapping, in[packed->input],
+                         lith_type_bytes(&binding->model->tensors[node->inputs[packed->input]].type));
     return true;
 }
 

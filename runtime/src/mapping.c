@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* madvise() */
 #define LITH_HAVE_MMAP 1
 #endif
 
@@ -25,6 +25,20 @@ static lith_status fail_io(lith_message *message, const char *why) {
 }
 
 #ifdef LITH_HAVE_MMAP
+
+/* Smaller pieces are not worth the call. */
+#define LEAST_TO_RELEASE 65536
+
+void lith_mapping_release(const lith_mapping *mapping, const void *data, size_t size) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), base = (uintptr_t)mapping->data, at = (uintptr_t)data;
+    if (!mapping->mapped || at < base || at - base >= mapping->size || size < LEAST_TO_RELEASE) {
+        return;
+    }
+    const uintptr_t first = (at + page - 1) / page * page, end = (at + size) / page * page;
+    if (first < end) {
+        madvise((void *)first, end - first, MADV_DONTNEED);
+    }
+}
 
 lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lith_allocator *allocator,
                               lith_message *message) {
@@ -61,6 +75,12 @@ lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lit
 }
 
 #else
+
+void lith_mapping_release(const lith_mapping *mapping, const void *data, size_t size) {
+    (void)mapping;
+    (void)data;
+    (void)size;
+}
 
 lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lith_allocator *allocator,
                               lith_message *message) {

@@ -20,6 +20,10 @@ lith_status lith_mapping_open(lith_mapping *mapping, const char *path, const lit
 lith_status lith_mapping_wrap(lith_mapping *mapping, const void *data, size_t size, const lith_allocator *allocator,
                               lith_message *message);
 
+/* Says that bytes will hardly be read again: memory for a copy of the file's pages may be taken back. They can still be
+ * read, from the file. */
+void lith_mapping_release(const lith_mapping *mapping, const void *data, size_t size);
+
 /* Accepts a mapping that is all zero. */
 void lith_mapping_close(lith_mapping *mapping, const lith_allocator *allocator);
 
