@@ -17,7 +17,7 @@ static void draw(check_case *c) {
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
     p->to = NNACL_S8;
     const bool is_log = strcmp(c->op->name, "log_softmax") == 0;
-    p->x_offset = is_log && check_chance(c, 50) ? 128 : 0;
+    p->x_offset = is_log && c->dtype == NNACL_S8 && check_chance(c, 50) ? 128 : 0;
     p->x_scale = 0.1f;
     if (!is_log && p->rounding != NNACL_ROUND_FLOAT_EVEN && check_chance(c, 20)) {
         p->to = NNACL_S16;
