@@ -12,7 +12,7 @@ import jinja2
 
 from ..errors import TargetError
 from ..targets import Target
-from .symbols import NAMES_HEADER, external_symbols
+from .symbols import NAMES_HEADER, external_symbols, own_sources
 from .view import ModelView
 
 _INCLUDE = re.compile(r'^(#include ")([^"\n]+)(")', re.MULTILINE)
@@ -65,9 +65,11 @@ class Parts:
         ``contraction_pragma`` puts into it what the flag -ffp-contract=off says, for build systems without flags.
         """
         used = {layer.isa for layer in self.view.all_layers if not layer.elided}
+        own = set() if self.view.target.is_bare_metal else set(external_symbols(own_sources(self.kernels)))
         names = self.render(
             "nnacl_names.h.j2",
-            symbols=external_symbols(self.kernels),
+            symbols=[symbol for symbol in external_symbols(self.kernels) if symbol not in own],
+            own_symbols=sorted(own),
             guards=[{"macro": macro, "what": what} for isa, (macro, what) in _GUARDS.items() if isa in used],
             contraction_pragma=contraction_pragma,
         )

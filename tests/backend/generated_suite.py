@@ -22,6 +22,7 @@ from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compar
 
 from microlith import ops
 from microlith.codegen import execute, generate
+from microlith.codegen.symbols import own_sources
 from microlith.converter import convert, import_model
 from microlith.errors import MicrolithError, UnsupportedError
 from microlith.ir import Graph, Value
@@ -132,18 +133,23 @@ def _deciding_inputs(graph: Graph) -> set[str]:
 
 
 def build(made: Sequence[Program], folder: Path, jobs: int = 2) -> ctypes.CDLL:
-    """One library of all projects; each kernel is compiled once. A project that does not compile is noted."""
+    """One library of all projects; each kernel that they share is compiled once. A project that does not compile is
+    noted."""
     objects: list[Path] = []
-    kernels: dict[str, Path] = {}
+    kernels: dict[tuple[str, str], Path] = {}
     for program in made:
         if program.project is not None:
             root = program.project.folder / "kernels"
-            kernels.update({path.relative_to(root).as_posix(): path for path in root.rglob("*.c")})
+            files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+            own = own_sources({name: path.read_text(encoding="utf-8") for name, path in files.items()})
+            for name, path in files.items():
+                if path.suffix == ".c":
+                    kernels[name, program.project.name if name in own else "shared"] = path
     (folder / "objects").mkdir()
 
-    def compile_kernel(item: tuple[str, Path]) -> Path:
-        name, path = item
-        target = folder / "objects" / f"kernel_{name.replace('/', '_')}.o"
+    def compile_kernel(item: tuple[tuple[str, str], Path]) -> Path:
+        (name, owner), path = item
+        target = folder / "objects" / f"kernel_{owner}_{name.replace('/', '_')}.o"
         _compile(path, target, [path.parents[name.count("/")]])
         return target
 

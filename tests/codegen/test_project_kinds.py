@@ -25,8 +25,10 @@ from generated_projects import need, need_target
 from microlith import targets
 from microlith.codegen import execute, generate
 from microlith.codegen.projects import EMITTERS
+from microlith.converter.passes import fuse_elementwise
+from microlith.dtypes import DType
 from microlith.errors import TargetError, ToolError
-from microlith.ir import Graph
+from microlith.ir import Graph, TensorType, Value
 
 MODELS = {"int8_cnn": small_models.int8_cnn, "float_cnn": small_models.float_cnn, "rows_cnn": small_models.int8_cnn}
 """``rows_cnn`` is generated so that its input arrives by rows."""
@@ -399,6 +401,31 @@ def test_models_can_share_kernels(tmp_path: Path) -> None:
     execute.build(project, variables={"CFLAGS": "-DNNACL_SHARED_NAMES"})
     assert execute.selftest(project).endswith("PASS\n")
     assert " nnacl_conv2d_s8_c\n" in run(["nm", "-g", project.folder / "build" / "libint8_cnn.a"])
+
+
+def test_fused_layers_are_not_shared(tmp_path: Path) -> None:
+    """Two models with other loops under the same names of files, in one program that shares the rest."""
+    need("make", "gcc")
+    archives = []
+    for name, op in (("one", "exp"), ("other", "tanh")):
+        graph = Graph(name)
+        graph.inputs = [Value("x", TensorType(DType.f32, (2, 3)))]
+        inner = graph.add(op, graph.inputs).output
+        graph.outputs = [graph.add("mul", [inner, graph.inputs[0]]).output]
+        graph.outputs[0].name = "y"
+        fuse_elementwise.run(graph)
+        generate(graph, "host", tmp_path / name, project="make", name=name)
+        project = execute.Project.open(tmp_path / name)
+        execute.build(project, variables={"CFLAGS": "-DNNACL_SHARED_NAMES"})
+        assert execute.selftest(project).endswith("PASS\n")
+        archives.append(project.folder / "build" / f"lib{name}.a")
+        assert f" {name}_nnacl_fused_0_f32_c\n" in run(["nm", "-g", archives[-1]])
+    main = tmp_path / "main.c"
+    main.write_text(
+        "int one_run(void *);\nint other_run(void *);\n"
+        "int main(int argc, char **argv) { return argc > 9 ? one_run(argv) + other_run(argv) : 0; }\n"
+    )
+    run(["gcc", "-o", tmp_path / "both", main, *archives, "-lm"])
 
 
 def test_wrong_core_is_told_by_the_compiler(tmp_path: Path) -> None:
