@@ -53,6 +53,11 @@ ROWS: Mapping[str, Row] = {
 }
 """Builtin operator -> its conversion."""
 
+WIDENED = {*tflite_math.ROWS, *tflite_numeric.ROWS} - {
+    *("BITCAST", "CAST", "DEQUANTIZE", "QUANTIZE", "SELECT", "SELECT_V2")
+}
+"""Operators that compute in single precision where a tensor is in half precision."""
+
 COMPLEX_ROWS: Mapping[str, Row] = tflite_complex.ROWS
 """The same for operators that take or give complex numbers."""
 
@@ -332,6 +337,7 @@ class Importer:
             raise Reject("there is no conversion for this operator on complex numbers")
         if row is None:
             raise Reject("there is no conversion for this operator")
+        node.widens = not node.operator.is_custom and node.name in WIDENED
         result = row(node)
         if result is None:
             return
@@ -348,6 +354,8 @@ class Importer:
             self.builder.complexes[tensor.index] = value
             return
         type = self.builder.type_of(tensor)
+        if node.widens and type.dtype is DType.f16 and value.dtype is DType.f32:
+            value = node.add("cast", [value], {"to": DType.f16.value})
         if type.dtype is not value.dtype:
             raise Reject(f"output {position} is {value.dtype.name}, the file says {type.dtype.name}")
         if id(value) not in self.bound:

@@ -257,6 +257,27 @@ def pad(node: TfliteNode) -> Value:
     return node.add("pad", [x, value], attrs, quant=quant)
 
 
+def dilate(node: TfliteNode) -> Value:
+    """DILATE: a filler between the elements along each dimension."""
+    x, filler = node.value(0), node.reshape(node.value(2), (1,))
+    steps = node.ints(1, "the steps")
+    require(len(steps) == len(x.shape) and min(steps, default=1) >= 1, f"the steps are {steps}")
+    require(filler.dtype is x.dtype, f"a {filler.dtype.name} filler for a {x.dtype.name} tensor")
+    for axis, step in enumerate(steps):
+        shape = x.type.static_shape
+        if step == 1 or shape[axis] <= 1:
+            continue
+        x = node.reshape(x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
+        after = [0] * len(x.shape)
+        after[axis + 1] = step - 1
+        x = node.add(
+            "pad", [x, filler], {"before": (0,) * len(x.shape), "after": tuple(after), "mode": 0}, quant=x.quant
+        )
+        x = node.reshape(x, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
+        x = part(node, x, axis, 0, (shape[axis] - 1) * step + 1)
+    return x if x is not node.value(0) else node.reshape(x, x.type.static_shape)
+
+
 def mirror_pad(node: TfliteNode) -> Value:
     options = node.options("MirrorPadOptions")
     before, after = _paddings(node)
@@ -419,6 +440,7 @@ ROWS: Mapping[str, Row] = {
     "BROADCAST_TO": broadcast_to,
     "CONCATENATION": concatenation,
     "DEPTH_TO_SPACE": depth_to_space,
+    "DILATE": dilate,
     "EMBEDDING_LOOKUP": embedding_lookup,
     "EXPAND_DIMS": expand_dims,
     "FILL": fill,

@@ -159,6 +159,8 @@ class TfliteNode:
         self.builder = builder
         self.operator = operator
         self.name = operator.name
+        self.widens = False
+        """Inputs in half precision are taken in single precision."""
         self.label = (
             builder.label(builder.tensors[operator.outputs[0]]) if operator.outputs else f"operator_{operator.index}"
         )
@@ -177,7 +179,10 @@ class TfliteNode:
         """Input ``index``, which must be there."""
         if not self.has(index):
             raise ModelFormatError(f"input {index} is missing", where=self.operator.where)
-        return self.builder.value(self.operator.inputs[index], self.operator.where)
+        value = self.builder.value(self.operator.inputs[index], self.operator.where)
+        if self.widens and value.dtype is DType.f16:
+            return self.add("cast", [value], {"to": DType.f32.value})
+        return value
 
     def complex_value(self, index: int) -> Value:
         """Input ``index``, a tensor of complex numbers that has been computed: [..., 2]."""

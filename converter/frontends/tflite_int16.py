@@ -10,9 +10,12 @@ import numpy as np
 
 from microlith.dtypes import DType
 from microlith.ir import Quant, Value
-from microlith.ops.curves import sigmoid_attrs, sigmoid_points
+from microlith.numerics import round_half_away
+from microlith.ops.curves import POINTS, sigmoid_attrs, sigmoid_points
 
+from .tflite_fixed import result
 from .tflite_graph import TfliteNode, require
+from .tflite_lut import FLOAT_FUNCTIONS
 
 Q15 = np.float32(1 / 32768)
 """The scale of results in -1 .. 1."""
@@ -51,8 +54,59 @@ def leaky(node: TfliteNode, slope: float, limit: float = math.inf) -> Value:
     return node.add("prelu", [node.value(0), factor], attrs, quant=y)
 
 
+def by_curve(node: TfliteNode, function: Callable[[np.ndarray], np.ndarray]) -> Value:
+    """A function of float32 numbers, interpolated between 513 points of the whole range."""
+    x, y = symmetric_quant(node.value(0).quant, "input"), symmetric_quant(node.output_quant(), "output")
+    points = curve_in_single(function, np.float32(x.scale[0]), np.float32(y.scale[0]))
+    return node.add("lut", [node.value(0), node.const(points, suffix="curve")], quant=y)
+
+
+def curve_in_single(
+    function: Callable[[np.ndarray], np.ndarray], x_scale: np.float32, y_scale: np.float32
+) -> np.ndarray:
+    """int16 [513]: as ``curves.curve``, with all steps in float32."""
+    low, high = x_scale * np.float32(-32768), x_scale * np.float32(32767)
+    span = y_scale * np.float32(32767) - y_scale * np.float32(-32768)
+    step, inverse = (high - low) / np.float32(POINTS - 1), np.float32(65536) / span
+    numbers = np.arange(POINTS, dtype=np.float32)
+
+    def rounded(values: np.ndarray) -> np.ndarray:
+        return np.asarray(round_half_away(values)).astype(np.float32)
+
+    with np.errstate(all="ignore"):
+        points, middles = (function(low + numbers * step + part) * inverse for part in (np.float32(0), step / 2))
+        samples = rounded(points[:-1])
+        behind = function(low + numbers[1:] * step) * inverse
+        errors = rounded((behind + samples) / np.float32(2)) - rounded(middles[:-1])
+        last = rounded(function(np.array([high], np.float32)) * inverse)
+        return np.clip(np.append(samples - rounded(errors / np.float32(2)), last), -32768, 32767).astype(np.int16)
+
+
+def _log(node: TfliteNode) -> Value:
+    lowest = np.float32(-32768) * np.float32(fixed_scale(node))
+
+    def logarithm(x: np.ndarray) -> np.ndarray:
+        return np.where(x <= 0, lowest, np.log(np.maximum(x, 1e-30).astype(np.float64)).astype(np.float32))
+
+    return by_curve(node, logarithm)
+
+
+def fixed_scale(node: TfliteNode) -> float:
+    """The scale of the output."""
+    return float(symmetric_quant(node.output_quant(), "output").scale[0])
+
+
+def _abs(node: TfliteNode) -> Value:
+    x, y = symmetric_quant(node.value(0).quant, "input"), symmetric_quant(node.output_quant(), "output")
+    size = node.add("abs", [node.add("cast", [node.value(0)], {"to": DType.s32.value})])
+    return result(node, size, float(np.float32(x.scale[0]) / np.float32(y.scale[0])))
+
+
 ROWS: Mapping[str, Callable[[TfliteNode], Value]] = {
+    "ABS": _abs,
+    "EXP": lambda node: by_curve(node, FLOAT_FUNCTIONS["exp"]),
     "LEAKY_RELU": lambda node: leaky(node, node.options("LeakyReluOptions", required=True).Alpha()),
+    "LOG": _log,
     "LOGISTIC": _sigmoid(tanh=False),
     "RELU": lambda node: leaky(node, 0.0),
     "RELU6": lambda node: leaky(node, 0.0, 6.0),

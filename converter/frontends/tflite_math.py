@@ -102,6 +102,8 @@ def gelu(node: TfliteNode) -> Value:
     x = node.value(0)
     if is_quantized(x):
         function = lut.FLOAT_FUNCTIONS["gelu_tanh" if approximate else "gelu"]
+        if is_int16(x):
+            return int16.by_curve(node, function)
         return by_table(node, lut.float_table(function, *_table_quants(node)))
     return node.add("gelu", [x], {"alpha": 1.0 if approximate else 0.0})
 
@@ -138,8 +140,13 @@ def log_softmax(node: TfliteNode) -> Value:
 def l2_normalization(node: TfliteNode) -> Value:
     """x / sqrt(max(sum of squares, 1e-6)) over the last dimension."""
     x = node.value(0)
-    require(not is_quantized(x), f"quantized {x.dtype.name} is not supported")
     require(len(x.shape) >= 1, "the input is a scalar")
+    if is_quantized(x):
+        require(x.dtype is DType.s8, f"quantized {x.dtype.name} is not supported")
+        scale, zero = fixed.single_scale(node.output_quant(), "output")
+        require(scale == 1 / 128 and zero == 0, f"the output's scale is not 1/128 around 0 ({scale:g}, {zero})")
+        attrs = {"scaled_first": int(is_shifted(node.input_tensor(0)))}
+        return node.add("l2_norm", [x], attrs, quant=node.output_quant())
     total = node.add("reduce_sum", [node.add("square", [x])], {"axes": 1 << (len(x.shape) - 1), "keep_dims": 1})
     floor = node.const(np.array([1e-6], np.float32), suffix="epsilon")
     return node.add("mul", [x, node.add("rsqrt", [node.add("max", [total, floor])])])
@@ -156,6 +163,7 @@ def _arithmetic(op: str, options: str | None, *, quantized: bool = True) -> Row:
         a, b = node.value(0), node.value(1)
         require(quantized or not is_quantized(a), f"quantized {a.dtype.name} is not supported")
         _require_signed(a)
+        require(op != "div" or not is_int16(a), "quantized s16 is not supported")
         attrs: dict[str, Any] = dict(clamp)
         if op == "add" and a.dtype is DType.s8 and b.dtype is DType.s8 and _sum_rounds_down(node):
             attrs["rounding"] = TFLITE_DOWN

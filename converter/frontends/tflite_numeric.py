@@ -16,7 +16,9 @@ def cumsum(node: TfliteNode) -> Value:
     """CUMSUM along a constant axis."""
     options, x = node.options("CumsumOptions"), node.value(0)
     require(x.quant is None, f"quantized {x.dtype.name} is not supported")
-    (axis,) = node.ints(1, "the axis")
+    axes = node.ints(1, "the axis")
+    require(len(axes) == 1, f"{len(axes)} numbers for one axis")
+    axis = axes[0]
     attrs = {"exclusive": int(options.Exclusive()), "reverse": int(options.Reverse())}
     return node.add("cumsum", [x], {"axis": axis_of(axis, len(x.shape)), **attrs})
 

@@ -119,7 +119,7 @@ def _range_of(node: Node, value: Value, ranges: Mapping[int, _Range]) -> _Range 
         return None
     if node.op in _POOLS:
         return _range_of_pool(node, given)
-    if node.op == "lut" and node.input(1).is_constant:
+    if _is_table(node):
         return _range_of_table(_data(node, 1), given)
     if _is_plain_reshape(node):
         return given
@@ -257,12 +257,14 @@ class _Units:
                 return masks
 
 
+def _is_table(node: Node) -> bool:
+    return node.op == "lut" and node.input(0).dtype is DType.s8 and node.input(1).is_constant
+
+
 def _passes_channels(node: Node) -> bool:
     if node.op == "depthwise_conv2d":
         return _is_weighted(node)
-    return _is_plain_reshape(node) or (
-        (node.op in _POOLS or (node.op == "lut" and node.input(1).is_constant)) and _channels(node.input(0)) is not None
-    )
+    return _is_plain_reshape(node) or ((node.op in _POOLS or _is_table(node)) and _channels(node.input(0)) is not None)
 
 
 def _pairs(node: Node) -> Iterator[tuple[int, int]]:

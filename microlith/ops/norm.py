@@ -9,9 +9,10 @@ import numpy as np
 
 from ..dtypes import DType
 from ..ir import Node, TensorType
-from ..numerics import quantize_array
-from . import REQUIRED, OpDef, QuantRule, Sample, Tolerance, register, sampling
-from .quant_rules import materialize_layer_norm
+from ..numerics import TFLITE_DOUBLE, quantize_array, requantize
+from . import EXACT, REQUIRED, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from .inverse_root import inverse_root
+from .quant_rules import materialize_l2_norm, materialize_layer_norm
 from .shape_rules import require, require_dtype, require_equal, require_rank, same_type
 
 Attrs = Mapping[str, Any]
@@ -166,7 +167,42 @@ def _sample_lrn(rng: np.random.Generator) -> Sample:
     return Sample([sampling.floats(rng, shape)], attrs)
 
 
+def _infer_l2_norm(node: Node) -> list[TensorType]:
+    require_dtype(node, node.input(0), DType.s8)
+    require(node, len(node.input(0).shape) >= 1, "x must have a dimension")
+    return same_type(node)
+
+
+def _reference_l2_norm(inputs: Sequence[Array | None], attrs: Attrs) -> list[Array]:
+    x = inputs[0]
+    assert x is not None
+    centred = x.astype(np.int64) - attrs["x_zero"]
+    rows = centred.reshape(-1, x.shape[-1])
+    y = np.empty_like(rows)
+    for row, values in enumerate(rows):
+        multiplier, shift = inverse_root(int((values * values).sum()))
+        if attrs["scaled_first"]:
+            y[row] = requantize(128 * values, multiplier, shift, TFLITE_DOUBLE)
+        else:
+            y[row] = requantize(values, multiplier, shift + 7, TFLITE_DOUBLE)
+    return [np.clip(y, -128, 127).astype(np.int8).reshape(x.shape)]
+
+
 register(
+    OpDef(
+        name="l2_norm",
+        inputs=("x",),
+        infer=_infer_l2_norm,
+        reference=_reference_l2_norm,
+        samples=lambda rng: Sample(
+            [sampling.integers(rng, (*sampling.shape(rng, sampling.size(rng, 0, 3), 5), sampling.size(rng, 1, 40)))],
+            {"x_zero": sampling.zero_point(rng), "scaled_first": int(rng.integers(2))},
+        ),
+        attrs={"x_zero": 0, "scaled_first": 0},
+        quant=QuantRule(materialize=materialize_l2_norm),
+        tolerance=EXACT,
+        doc="Integers divided by the root of the sum of squares over the last dimension, in 128ths.",
+    ),
     OpDef(
         name="layer_norm",
         inputs=("x", "scale?", "bias?"),

@@ -276,6 +276,11 @@ def materialize_layer_norm(node: Node, contract: str) -> Materialized:
     return {"x_scale": float(x_scale), "y_scale": float(y_scale), "y_zero": y_zero, "rounding": rounding}, {}
 
 
+def materialize_l2_norm(node: Node, contract: str) -> Materialized:
+    """For l2_norm, whose results are always in 128ths."""
+    return {"x_zero": tensor_quant(node, node.input(0))[1]}, {}
+
+
 def materialize_mean(node: Node, contract: str) -> Materialized:
     """For reduce_mean, where the divisor becomes part of the multiplier, and reduce_sum.
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normalizations. f32, and layer_norm of s8 and s16.
+/* Normalizations. f32, layer_norm also of s8 and s16, l2_norm of s8 alone.
  *
  * layer_norm: y = (x - mean) / sqrt(variance + epsilon) * scale + bias over the dimensions from `axis` on. Inputs 0 x,
  *   1 scale, 2 bias (both optional, of the shape x.dims[axis ..]). Outputs y and, with with_statistics, the mean and
@@ -10,6 +10,10 @@
  *   optional). One channel per group is an instance normalization.
  * lrn: y = x * (bias + alpha * sum of x^2 over the channels c - before .. c + after that exist)^-beta; the last
  *   dimension holds the channels.
+ *
+ * l2_norm (s8): y = x / sqrt(sum of x^2 over the last dimension), in 128ths, without the zero point of x; as LiteRT's
+ *   fixed point, whose factor is nnacl_inverse_root (common/inverse_root.h). The 128 is part of the factor, as LiteRT
+ * has it for int8, or with scaled_first that of x, as for uint8; they round apart. At most 33,025 elements in a row.
  *
  * The variance is the mean of the squared distances from the mean.
  *
@@ -57,6 +61,14 @@ typedef struct nnacl_lrn_params {
     /* shapes, derived */
     int32_t rows, channels;
 } nnacl_lrn_params;
+
+typedef struct nnacl_l2_norm_params {
+    /* attributes */
+    int32_t x_zero;
+    int32_t scaled_first; /* 0, 1 */
+    /* shapes, derived */
+    int32_t rows, depth;
+} nnacl_l2_norm_params;
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,8 @@
 /* So that depth times a sum of squares fits in 64 bits. */
 #define MOST_BYTES (1 << 20)
 #define MOST_SHORTS (1 << 16)
+/* So that a sum of squares of differences of bytes fits in 32 bits. */
+#define MOST_SQUARES 33025
 
 static bool epsilon_ok(float epsilon) {
     return epsilon >= 0.0f && epsilon <= 3.4e38f;
@@ -161,6 +163,43 @@ static int32_t lrn_parts(const void *params, const nnacl_kernel *kernel) {
     const int32_t parts = nnacl_shape_parts((int64_t)p->rows * p->channels, LEAST_ELEMENTS_PER_PART / 4);
     return p->rows < 1 ? 1 : parts < p->rows ? parts : p->rows;
 }
+
+static const char *l2_norm_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                  int32_t n_out) {
+    nnacl_l2_norm_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    const nnacl_tensor *x = &in[0];
+    NNACL_REQUIRE(x->dtype == NNACL_S8 && x->rank >= 1, "x must be s8 with at least one dimension");
+    NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, NNACL_S8), "x_zero is outside -128 .. 127");
+    NNACL_REQUIRE(p->scaled_first == 0 || p->scaled_first == 1, "scaled_first must be 0 or 1");
+    int64_t rows = 1;
+    for (int32_t i = 0; i < x->rank - 1; i++) {
+        rows *= x->dims[i];
+        NNACL_REQUIRE(rows <= INT32_MAX, "x has too many rows");
+    }
+    p->rows = (int32_t)rows;
+    p->depth = x->dims[x->rank - 1];
+    NNACL_REQUIRE(p->depth <= MOST_SQUARES, "a row is longer than 33,025 elements");
+    return nnacl_shape_set(&out[0], NNACL_S8, x->rank, x->dims);
+}
+
+static int32_t l2_norm_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_l2_norm_params *p = params;
+    (void)kernel;
+    const int32_t parts = nnacl_shape_parts((int64_t)p->rows * p->depth, LEAST_ELEMENTS_PER_PART);
+    return p->rows < 1 ? 1 : parts < p->rows ? parts : p->rows;
+}
+
+const nnacl_op nnacl_l2_norm_op = {
+    .name = "l2_norm",
+    .params_name = "nnacl_l2_norm_params",
+    .header = "norm/norm.h",
+    .params_size = sizeof(nnacl_l2_norm_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = l2_norm_resize,
+    .parts = l2_norm_parts,
+};
 
 const nnacl_op nnacl_layer_norm_op = {
     .name = "layer_norm",

@@ -74,10 +74,17 @@ static void draw_lrn(check_case *c) {
     p->bias = check_float(c, 0.5f, 2.0f);
 }
 
-static const check_op ops[] = {{"layer_norm", draw_layer_norm},
-                               {"rms_norm", draw_rms_norm},
-                               {"group_norm", draw_group_norm},
-                               {"lrn", draw_lrn},
-                               {NULL, NULL}};
+static void draw_l2_norm(check_case *c) {
+    int32_t dims[NNACL_MAX_RANK];
+    const int32_t rank = draw_shape(c, dims);
+    check_input(c, NNACL_S8, rank, dims);
+    nnacl_l2_norm_params *p = (void *)&c->params;
+    p->x_zero = check_zero(c);
+    p->scaled_first = check_int(c, 0, 1);
+}
+
+static const check_op ops[] = {{"l2_norm", draw_l2_norm},   {"layer_norm", draw_layer_norm},
+                               {"rms_norm", draw_rms_norm}, {"group_norm", draw_group_norm},
+                               {"lrn", draw_lrn},           {NULL, NULL}};
 
 const check_family check_norm = {"norm", ops};
