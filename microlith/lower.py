@@ -17,7 +17,7 @@ from .accesses import accesses_of_tensors, accesses_of_workspace, bytes_read
 from .binding import Binding, BoundNode, bind_graph
 from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
-from .nnacl_kernels import catalogue, planner
+from .nnacl_kernels import catalogue, needs, planner
 from .optimum import Planned
 from .order import choose_order
 from .regions import MemoryRegion, PlacedRegion, place
@@ -577,6 +577,7 @@ def _call(
     for index, array in enumerate(arrays if other is None else ()):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
             packed[index] = data
+    packed = {index: data[: needs.used_bytes(kernel, packed, index)] for index, data in packed.items()}
     inputs = tuple(
         None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)
