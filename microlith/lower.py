@@ -576,8 +576,7 @@ def _call(
     packed = {} if other is None else dict(other.packed)
     for index, array in enumerate(arrays if other is None else ()):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
-            packed[index] = data
-    packed = {index: data[: needs.used_bytes(kernel, packed, index)] for index, data in packed.items()}
+            packed[index] = data[: needs.used_bytes(kernel, data)] if index == 1 else data
     inputs = tuple(
         None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)

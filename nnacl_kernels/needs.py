@@ -32,11 +32,9 @@ def is_compact(kernel: Kernel, packed: Mapping[int, bytes]) -> bool:
     return may_be_compact(kernel) and bool(_head(packed) & 0x200)
 
 
-def used_bytes(kernel: Kernel, packed: Mapping[int, bytes], index: int) -> int:
-    """The bytes of a packed input that the kernel reads: with compact lines fewer than it may take at most."""
-    if index != 1 or not is_compact(kernel, packed):
-        return len(packed[index])
-    return int.from_bytes(packed[1][4:8], "little")
+def used_bytes(kernel: Kernel, weights: bytes) -> int:
+    """The bytes of packed weights that the kernel reads: with compact lines fewer than they may take at most."""
+    return int.from_bytes(weights[4:8], "little") if is_compact(kernel, {1: weights}) else len(weights)
 
 
 def needs_exact(kernel: Kernel, packed: Mapping[int, bytes]) -> bool:

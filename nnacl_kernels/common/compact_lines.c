@@ -3,25 +3,19 @@
 
 nnacl_compact_reader nnacl_compact_at(uint32_t head, const void *channels, int32_t channel, int32_t zero) {
     const int32_t width = NNACL_COMPACT_BIAS(head) + NNACL_COMPACT_SHIFTS(head) + NNACL_COMPACT_BITS(head);
-    const uint32_t skipped = (uint32_t)channel * (uint32_t)width;
-    nnacl_compact_reader reader = {head, zero, (const uint32_t *)channels + skipped / 32, 0, 0};
-    if (skipped % 32) {
-        reader.bits = *reader.words++ >> skipped % 32;
-        reader.count = 32 - (int32_t)(skipped % 32);
-    }
+    const nnacl_compact_reader reader = {head, zero, channels, (uint32_t)channel * (uint32_t)width};
     return reader;
 }
 
 /* The next `width` bits, at most 31. */
-static uint32_t take(nnacl_compact_reader *reader, int32_t width) {
-    if (reader->count < width) {
-        reader->bits |= (uint64_t)*reader->words++ << reader->count;
-        reader->count += 32;
+static inline uint32_t take(nnacl_compact_reader *reader, int32_t width) {
+    const uint32_t *word = reader->words + reader->at / 32, shift = reader->at % 32;
+    uint32_t value = word[0] >> shift;
+    if (shift + (uint32_t)width > 32) {
+        value |= word[1] << (32 - shift);
     }
-    const uint32_t value = (uint32_t)reader->bits & (((uint32_t)1 << width) - 1);
-    reader->bits >>= width;
-    reader->count -= width;
-    return value;
+    reader->at += (uint32_t)width;
+    return value & (((uint32_t)1 << width) - 1);
 }
 
 void nnacl_compact_next(nnacl_compact_reader *reader, int32_t less, int32_t *start, int32_t end[2]) {

@@ -3,9 +3,9 @@
  *
  *     y = saturate((((int64_t)(256 * sum + start) * multiplier >> 32) + offset) >> 12)
  *
- * With eight bits more in the sum the offset says the rounding of a channel exactly, and only depends on its shift. So a
- * channel is its bias, its shift and the leading bits of its multiplier, each in as many bits as its layer needs. Packed
- * weights with such lines begin with a word that says how many (below) and with their own size in bytes. */
+ * With eight bits more in the sum the offset says the rounding of a channel exactly, and only depends on its shift. So
+ * a channel is its bias, its shift and the leading bits of its multiplier, each in as many bits as its layer needs.
+ * Packed weights with such lines begin with a word that says how many (below) and with their own size in bytes. */
 #ifndef NNACL_COMPACT_LINES_H
 #define NNACL_COMPACT_LINES_H
 
@@ -20,12 +20,12 @@
 
 /* The fields of the first word. The lowest byte is NNACL_COMPACT_SHIFT. */
 #define NNACL_COMPACT 0x200
-#define NNACL_COMPACT_BIAS(word) ((int32_t)((word) >> 10 & 31))     /* bits of a bias, which is signed */
-#define NNACL_COMPACT_SHIFTS(word) ((int32_t)((word) >> 15 & 15))   /* bits of a shift */
-#define NNACL_COMPACT_BITS(word) ((int32_t)((word) >> 19 & 31))     /* bits of a multiplier behind the leading one */
-#define NNACL_COMPACT_LEAST(word) ((int32_t)((word) >> 24 & 31))    /* the least right shift */
-#define NNACL_COMPACT_FOLDED(word) ((word) >> 29 & 1)               /* biases have the zero point of x in them */
-#define NNACL_COMPACT_SINGLE(word) ((word) >> 30 & 1)               /* rounded once */
+#define NNACL_COMPACT_BIAS(word) ((int32_t)((word) >> 10 & 31))   /* bits of a bias, which is signed */
+#define NNACL_COMPACT_SHIFTS(word) ((int32_t)((word) >> 15 & 15)) /* bits of a shift */
+#define NNACL_COMPACT_BITS(word) ((int32_t)((word) >> 19 & 31))   /* bits of a multiplier behind the leading one */
+#define NNACL_COMPACT_LEAST(word) ((int32_t)((word) >> 24 & 31))  /* the least right shift */
+#define NNACL_COMPACT_FOLDED(word) ((word) >> 29 & 1)             /* biases have the zero point of x in them */
+#define NNACL_COMPACT_SINGLE(word) ((word) >> 30 & 1)             /* rounded once */
 
 /* How the offset follows from the right shift of a multiplier: half of a result, and half of what is rounded first. */
 static inline int32_t nnacl_compact_offset(int32_t zero, int32_t right, bool single) {
@@ -42,8 +42,7 @@ typedef struct nnacl_compact_reader {
     uint32_t head; /* the first word of the packed weights */
     int32_t zero;  /* of the results */
     const uint32_t *words;
-    uint64_t bits; /* read, and not used yet */
-    int32_t count; /* of those */
+    uint32_t at; /* the next bit */
 } nnacl_compact_reader;
 
 /* `channels` is where those of the layer begin; the reader begins at `channel`. */

@@ -11,6 +11,10 @@
 /* How far from the nearest multiplier one is looked for that needs few bits. */
 #define NNACL_COMPACT_TRIES 64
 
+/* Summing up the weights of a channel takes longer the more there are, and a wider bias weighs less: for each bit there
+ * must be so many weights. */
+#define NNACL_COMPACT_FOLD 32
+
 /* Whether the channel, whose thresholds are `s`, gives its own results along the line. */
 static inline bool nnacl_compact_is_exact(const nnacl_line_channel *c, const nnacl_line_steps *s,
                                           nnacl_line_range range, int32_t multiplier, int32_t offset) {
@@ -54,7 +58,7 @@ static inline nnacl_line_channel nnacl_compact_channel(const nnacl_line_layer *l
 }
 
 /* The first word for a layer, or 0 when a channel has no compact line. `fold`: whether biases must have the zero point
- * of x in them; else they do when they take no more bits so. */
+ * of x in them; else they do when that takes hardly more bits. */
 static inline uint32_t nnacl_compact_head(const nnacl_line_layer *l, bool fold) {
     if (l->rounding == NNACL_ROUND_FLOAT_EVEN || l->w_zero != 0) {
         return 0;
@@ -87,7 +91,7 @@ static inline uint32_t nnacl_compact_head(const nnacl_line_layer *l, bool fold) 
     while (most - least >= 1 << spread) {
         spread++;
     }
-    const bool is_folded = fold || folded <= plain;
+    const bool is_folded = fold || (folded - plain) * NNACL_COMPACT_FOLD <= l->depth;
     return (uint32_t)(NNACL_COMPACT_SHIFT | NNACL_COMPACT | (is_folded ? folded : plain) << 10 | spread << 15 |
                       bits << 19 | least << 24 | is_folded << 29 | (l->rounding == NNACL_ROUND_SINGLE) << 30);
 }

@@ -10,9 +10,9 @@
 #include "common/runs.h"
 
 /* The first word of the packed weights is the shift of the lines; with 0 there are none, and the ends of the lines hold
- * what the exact requantization wants. Then follow the lines of all pairs and their units; with an odd number of channels
- * the last pair repeats the channel before the last. With compact lines (compact_lines.h) the size in bytes and the units
- * follow, and behind them the channels as they are. */
+ * what the exact requantization wants. Then follow the lines of all pairs and their units; with an odd number of
+ * channels the last pair repeats the channel before the last. With compact lines (compact_lines.h) the size in bytes
+ * and the units follow, and behind them the channels as they are. */
 static inline int32_t nnacl_gemm_pairs(int32_t channels) {
     return channels / 2 + channels % 2;
 }

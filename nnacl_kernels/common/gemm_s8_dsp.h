@@ -8,7 +8,8 @@
  *
  *     for each unit the bytes (a0, b0, a1, b1): SXTB16 makes (a0, a1) and, rotated, (b0, b1) of them
  *
- * and beside them for each pair as int32 the start of a and of b, multiplier and offset of a, multiplier and offset of b.
+ * and beside them for each pair as int32 the start of a and of b, multiplier and offset of a, multiplier and offset of
+ * b.
  */
 #ifndef NNACL_GEMM_S8_DSP_H
 #define NNACL_GEMM_S8_DSP_H
@@ -21,13 +22,13 @@
 /* The sources in assembly know the order and size of these fields. */
 typedef struct nnacl_gemm_dsp {
     const uint32_t *panel;
-    int32_t units;       /* at least 1 */
-    const void *weights; /* of the first pair */
-    int32_t pairs;       /* at least 1 */
-    int8_t *y;           /* channel a of the first pair, first position */
-    int32_t stride;      /* bytes from a position to the next in y */
-    int32_t shift;       /* of the lines (requant_line.h): 12, 4 or 1; 0: `sums` is wanted, for one pair */
-    int32_t *sums;       /* start + the sum of the products: for each position of a, then of b */
+    int32_t units;        /* at least 1 */
+    const void *weights;  /* of the first pair */
+    int32_t pairs;        /* at least 1 */
+    int8_t *y;            /* channel a of the first pair, first position */
+    int32_t stride;       /* bytes from a position to the next in y */
+    int32_t shift;        /* of the lines (requant_line.h): 12, 4 or 1; 0: `sums` is wanted, for one pair */
+    int32_t *sums;        /* start + the sum of the products: for each position of a, then of b */
     const int32_t *lines; /* of the first pair */
 } nnacl_gemm_dsp;
 

@@ -88,8 +88,8 @@ void nnacl_conv2d_s16_dsp_pack(const nnacl_conv2d_params *p, const void *const i
     nnacl_pack_pairs_s16(in[1], p->out_c, kernel_rows(p), packed);
 }
 
-/* The lines of all pairs, a panel of four positions, a run of zero points, and for each position a run that is partly in
- * the padding. */
+/* The lines of all pairs, a panel of four positions, a run of zero points, and for each position a run that is partly
+ * in the padding. */
 size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p) {
     const nnacl_runs runs = nnacl_conv2d_runs(p);
     return (size_t)nnacl_gemm_pairs(p->out_c) * NNACL_PAIR_LINES_DSP * sizeof(int32_t) +
@@ -177,8 +177,8 @@ bool nnacl_depthwise_accepts_mve(const void *params) {
            (nnacl_depthwise_sweeps(p, NNACL_ISA_MVE) ? nnacl_depthwise_axes_of(p).sweep.out < 1000 : plain);
 }
 
-/* With 3 x 3 taps weights, for the DSP extension lines, and rings of some channels; else a table of taps, a pixel of zero
- * points, and for the DSP extension the lines of all groups. */
+/* With 3 x 3 taps weights, for the DSP extension lines, and rings of some channels; else a table of taps, a pixel of
+ * zero points, and for the DSP extension the lines of all groups. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const size_t multiplier = (size_t)(p->out_c / p->in_c);

@@ -21,13 +21,13 @@ typedef struct nnacl_sweep {
     int32_t x_along, x_across; /* from an input to the next along the sweep, and from a row of the ring to the next */
     int32_t y_along, y_across;
     int32_t shift;
-    bool is_exact;        /* in some channels or all */
+    bool is_exact;           /* in some channels or all */
     const int32_t *lines;    /* of all output channels, or of those at hand */
     const uint32_t *compact; /* compact lines (compact_lines.h) of all output channels, or NULL */
     uint32_t head;           /* their first word */
-    const int8_t *taps;   /* of all output channels */
-    int32_t first, count; /* outputs along the sweep that are wanted */
-    void *weights;        /* of the output channels at hand, and their ring */
+    const int8_t *taps;      /* of all output channels */
+    int32_t first, count;    /* outputs along the sweep that are wanted */
+    void *weights;           /* of the output channels at hand, and their ring */
     int8_t *ring_start;
     int32_t plane; /* of the ring from channel to channel */
     void *row;     /* what the kernel keeps for the channels at hand */
@@ -157,10 +157,10 @@ typedef struct nnacl_taps_walk {
 } nnacl_taps_walk;
 
 /* The rows of outputs in `share`. The last group overlaps the one before it when the channels are no multiple of the
- * width. `shift` is that of the lines as the functions want it; `is_mixed`: there are groups without among those with. */
-static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
-                                   bool is_mixed, int32_t shift, int8_t *y, nnacl_range share,
-                                   const nnacl_taps_walk *walk) {
+ * width. `shift` is that of the lines as the functions want it; `is_mixed`: there are groups without among those with.
+ */
+static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x, bool is_mixed,
+                                   int32_t shift, int8_t *y, nnacl_range share, const nnacl_taps_walk *walk) {
     const int8_t **taps = ctx->workspace;
     const int32_t count = p->kernel_h * p->kernel_w, width = walk->width, groups = nnacl_channel_groups(p->in_c, width);
     const int32_t tap_bytes = NNACL_NEEDS_W_ZERO && p->w_zero ? 2 * width : width;

@@ -37,8 +37,7 @@ void nnacl_conv2d_dynamic_f32_dsp(const nnacl_ctx *ctx, const void *params, cons
     int32_t sums[2 * NNACL_PANEL_POSITIONS];
     uint32_t *panel = ctx->workspace;
     static const int32_t lines[NNACL_PAIR_LINES_DSP] = {0};
-    nnacl_gemm_dsp gemm = {
-        .panel = panel, .units = nnacl_runs_units(runs), .pairs = 1, .sums = sums, .lines = lines};
+    nnacl_gemm_dsp gemm = {.panel = panel, .units = nnacl_runs_units(runs), .pairs = 1, .sums = sums, .lines = lines};
     int8_t *const edges = (int8_t *)(panel + gemm.units * NNACL_PANEL_POSITIONS);
     int8_t *const image = edges + (runs.length + 3) / 4 * 20;
 
