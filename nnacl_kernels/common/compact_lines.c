@@ -23,7 +23,9 @@ void nnacl_compact_next(nnacl_compact_reader *reader, int32_t less, int32_t *sta
     const int32_t free = 32 - NNACL_COMPACT_BIAS(head), bits = NNACL_COMPACT_BITS(head);
     const int32_t bias = (int32_t)(take(reader, NNACL_COMPACT_BIAS(head)) << free) >> free;
     const int32_t right = NNACL_COMPACT_LEAST(head) + (int32_t)take(reader, NNACL_COMPACT_SHIFTS(head));
-    *start = (int32_t)((uint32_t)(NNACL_COMPACT_FOLDED(head) ? bias : bias - less) << 8);
-    end[0] = nnacl_compact_multiplier(take(reader, bits), bits, right);
+    const uint32_t mantissa = nnacl_compact_mantissa(take(reader, bits), bits);
+    *start = (int32_t)((uint32_t)(NNACL_COMPACT_FOLDED(head) ? bias : bias - less) << 8) +
+             nnacl_compact_rest(mantissa, right, NNACL_COMPACT_SINGLE(head));
+    end[0] = (int32_t)(mantissa >> right);
     end[1] = nnacl_compact_offset(reader->zero, right, NNACL_COMPACT_SINGLE(head));
 }

@@ -32,9 +32,15 @@ static inline int32_t nnacl_compact_offset(int32_t zero, int32_t right, bool sin
     return (2 * zero + 1) * (1 << (NNACL_COMPACT_SHIFT - 1)) + (single || right > 6 ? 0 : 64 >> right);
 }
 
-/* The multiplier of which `field` is the `bits` bits behind the leading one. */
-static inline int32_t nnacl_compact_multiplier(uint32_t field, int32_t bits, int32_t right) {
-    return (int32_t)((((uint32_t)1 << 30) | field << (30 - bits)) >> right);
+/* What a far shift leaves of that half is less than 1 in the offset and goes into the start. `mantissa`: the multiplier
+ * before its shift. */
+static inline int32_t nnacl_compact_rest(uint32_t mantissa, int32_t right, bool single) {
+    return single || right <= 6 ? 0 : (int32_t)(((uint32_t)1 << 31) / (mantissa >> 7));
+}
+
+/* The multiplier before its shift of which `field` is the `bits` bits behind the leading one. */
+static inline uint32_t nnacl_compact_mantissa(uint32_t field, int32_t bits) {
+    return ((uint32_t)1 << 30) | field << (30 - bits);
 }
 
 /* Reads the channels one by one. */

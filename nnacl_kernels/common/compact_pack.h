@@ -17,12 +17,15 @@
 
 /* Whether the channel, whose thresholds are `s`, gives its own results along the line. */
 static inline bool nnacl_compact_is_exact(const nnacl_line_channel *c, const nnacl_line_steps *s,
-                                          nnacl_line_range range, int32_t multiplier, int32_t offset) {
+                                          nnacl_line_range range, uint32_t mantissa, int32_t right) {
+    const bool single = c->rounding == NNACL_ROUND_SINGLE;
+    const int64_t multiplier = mantissa >> right;
+    const int64_t rise = nnacl_compact_offset(c->zero, right, single) * ((int64_t)1 << 32) +
+                         multiplier * nnacl_compact_rest(mantissa, right, single);
     int64_t least, limit;
-    const int64_t rise = (int64_t)offset * ((int64_t)1 << 32);
     return multiplier > 0 &&
-           nnacl_line_rises(c, s, (int32_t)range.low, (int32_t)range.high, NNACL_COMPACT_SHIFT,
-                            (int64_t)multiplier * 256, &least, &limit) &&
+           nnacl_line_rises(c, s, (int32_t)range.low, (int32_t)range.high, NNACL_COMPACT_SHIFT, multiplier * 256,
+                            &least, &limit) &&
            least <= rise && rise < limit;
 }
 
@@ -31,13 +34,12 @@ static inline int64_t nnacl_compact_field(const nnacl_line_channel *c, const nna
                                           nnacl_line_range range, int32_t bits) {
     const int32_t *rows = (const int32_t *)c->requant;
     const int32_t right = -rows[c->channels + c->channel] - NNACL_COMPACT_LEFT;
-    const int32_t offset = nnacl_compact_offset(c->zero, right, c->rounding == NNACL_ROUND_SINGLE);
     const int64_t rest = rows[c->channel] - ((int64_t)1 << 30), step = (int64_t)1 << (30 - bits);
     const int64_t nearest = (rest + step / 2) / step;
     for (int32_t i = 0; i <= 2 * NNACL_COMPACT_TRIES; i++) {
         const int64_t field = nearest + (i % 2 ? -(i + 1) / 2 : i / 2);
         if (field >= 0 && field < (int64_t)1 << bits &&
-            nnacl_compact_is_exact(c, s, range, nnacl_compact_multiplier((uint32_t)field, bits, right), offset)) {
+            nnacl_compact_is_exact(c, s, range, nnacl_compact_mantissa((uint32_t)field, bits), right)) {
             return field;
         }
     }
