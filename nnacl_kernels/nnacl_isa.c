@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
-#elif defined(__linux__) && (defined(__aarch64__) || defined(__arm__))
+#elif defined(__linux__) && defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
 
@@ -108,21 +108,11 @@ uint32_t nnacl_isa_detect(void) {
     return mask;
 }
 
-#elif defined(__linux__) && defined(__arm__)
-
-uint32_t nnacl_isa_detect(void) {
-    const unsigned long capabilities = getauxval(AT_HWCAP);
-    return NNACL_ISA_C | (capabilities & (1UL << 12) ? NNACL_ISA_NEON : 0u); /* HWCAP_NEON */
-}
-
 #else
 
 /* Without an operating system to ask, the compiler's target is the machine. */
 uint32_t nnacl_isa_detect(void) {
     uint32_t mask = NNACL_ISA_C;
-#if defined(__ARM_NEON)
-    mask |= NNACL_ISA_NEON;
-#endif
 #if defined(__ARM_FEATURE_DSP)
     mask |= NNACL_ISA_DSP;
 #endif

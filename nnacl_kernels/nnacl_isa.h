@@ -15,6 +15,7 @@ extern "C" {
 #define NNACL_ISA_AVX2 0x4
 #define NNACL_ISA_AVX512 0x8
 #define NNACL_ISA_VNNI 0x10
+/* Vectors as every AArch64 has them; those of Armv7 are less. */
 #define NNACL_ISA_NEON 0x20
 #define NNACL_ISA_DOTPROD 0x40
 #define NNACL_ISA_I8MM 0x80

@@ -1,11 +1,12 @@
 /* A plugin for QEMU's emulation (TCG): counts the instructions that a program executes in an interval.
  *
- *     -plugin libcount.so,begin=ADDR,end=ADDR,out=FILE[,skip=FIRST-LAST]...[,mark=ADDR]...[,profile=on]
+ *     -plugin libcount.so,out=FILE[,begin=ADDR,end=ADDR][,skip=FIRST-LAST]...[,mark=ADDR]...[,profile=on]
  *
- * An interval begins when the instruction at `begin` is about to be executed and ends when the one at `end` is. What
- * lies from FIRST up to but without LAST is not counted. FILE gets a line "run COUNT" for each interval; before it a
- * line "mark ADDR COUNT" whenever a marked instruction was about to be executed, with the count so far; and with
- * profile=on, behind the last interval, a line "at ADDR COUNT" for each instruction that was executed in it.
+ * An interval begins when the instruction at `begin` is about to be executed and ends when the one at `end` is; without
+ * both it is the whole run. What lies from FIRST up to but without LAST is not counted. FILE gets a line "run COUNT" for
+ * each interval; before it a line "mark ADDR COUNT" whenever a marked instruction was about to be executed, with the
+ * count so far; and with profile=on, behind the last interval, a line "at ADDR COUNT" for each instruction that was
+ * executed in it.
  *
  * The counting itself is done by QEMU's inline counters, so that it is exact and quick. Debian's QEMU is built with
  * plugins but comes without their header; what is needed of that interface stands here. It is version 1 of it, which
@@ -151,6 +152,9 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *tb) {
 static void at_end_of_run(plugin_id id, void *user) {
     (void)id;
     (void)user;
+    if (!begin) {
+        on_end(0, NULL);
+    }
     fclose(out);
 }
 
@@ -195,10 +199,11 @@ int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv) {
             return -1;
         }
     }
-    if (!out || !begin || !end) {
-        fprintf(stderr, "count: begin, end and out are needed\n");
+    if (!out || !begin != !end) {
+        fprintf(stderr, "count: out is needed, and begin and end together or not at all\n");
         return -1;
     }
+    counting = !begin;
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, at_end_of_run, NULL);
     return 0;

@@ -131,7 +131,8 @@ def count(
             *(["profile=on"] if profile else []),
         ]
         emulator = project.target.emulator(["runner", "in.bin", "out.bin"])
-        text = run([emulator[0], "-plugin", ",".join(arguments), *emulator[1:], program], cwd=work)
+        given = [] if project.target.is_bare_metal else ["in.bin", "out.bin"]
+        text = run([emulator[0], "-plugin", ",".join(arguments), *emulator[1:], program, *given], cwd=work)
         lines = (work / "counts").read_text().splitlines()
         output = (work / "out.bin").read_bytes()
     found = re.search(r"^stack=(\d+)$", text, re.MULTILINE)

@@ -6,6 +6,7 @@
 #include "common/panels_pair.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
+#include "conv/conv_arm.h"
 #include "conv/conv_few.h"
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
@@ -190,6 +191,11 @@ static bool reads_columns(const nnacl_kernel *kernel) {
     return kernel->isa == NNACL_ISA_VFP || (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_F32);
 }
 
+/* The kernels of s8 for AArch64. */
+static bool is_arm_s8(const nnacl_kernel *kernel) {
+    return kernel->dtype == NNACL_S8 && (kernel->isa & (NNACL_ISA_NEON | NNACL_ISA_DOTPROD | NNACL_ISA_I8MM)) != 0;
+}
+
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
     if (kernel->accepts == nnacl_conv2d_accepts_few) {
@@ -197,6 +203,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     }
     if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
         return (nnacl_conv_few_line(p) + 4) * (size_t)p->kernel_h;
+    }
+    if (is_arm_s8(kernel)) {
+        return nnacl_conv_arm_workspace(p, nnacl_arm_layout_of(kernel->isa));
     }
     if (reads_columns(kernel)) {
         return 0;
@@ -233,6 +242,11 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
         const int32_t panels = nnacl_panel_count(p->out_c, 16);
         return index == 1 ? (size_t)panels * (size_t)nnacl_conv_few_panel(p) : 0;
     }
+    if (is_arm_s8(kernel)) {
+        return index == 1  ? nnacl_conv_arm_packed_size(p, nnacl_arm_layout_of(kernel->isa))
+               : index > 1 ? NNACL_PACKED_ELSEWHERE
+                           : 0;
+    }
     if (reads_columns(kernel)) {
         return index == 1 ? nnacl_columns_f32_size(p->out_c, (int32_t)window_size(p), NNACL_PANEL_VFP) : 0;
     }
@@ -268,6 +282,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     const nnacl_conv2d_params *p = params;
     if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
         nnacl_conv_few_pack_s8(p, in[index], packed);
+        return;
+    }
+    if (is_arm_s8(kernel)) {
+        nnacl_conv_arm_pack(p, nnacl_arm_layout_of(kernel->isa), in, packed);
         return;
     }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);

@@ -2,6 +2,7 @@
 #include "dense/dense_pack.h"
 
 #include "common/gemm_pack.h"
+#include "common/panels_arm.h"
 #include "nnacl_kernels.h"
 
 /* The whole depth is one run. */
@@ -58,4 +59,23 @@ void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const voi
             to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
         }
     }
+}
+
+size_t nnacl_dense_arm_packed_size(const nnacl_dense_params *p, uint32_t isa) {
+    const nnacl_arm_layout layout = nnacl_arm_layout_of(isa);
+    return NNACL_ARM_HEAD + (size_t)nnacl_arm_panels(p->units, layout) * nnacl_arm_panel_size(1, p->depth, layout);
+}
+
+void nnacl_dense_arm_pack(const nnacl_dense_params *p, uint32_t isa, const void *const in[], void *packed) {
+    nnacl_arm_layer layer = {.weights = in[1],
+                             .bias = p->has_bias ? in[2] : NULL,
+                             .requant = in[3],
+                             .channels = p->units,
+                             .all = p->units,
+                             .taps = 1,
+                             .run = p->depth,
+                             .rounding = p->rounding,
+                             .x_zero = p->x_zero};
+    layer.flags = nnacl_arm_flags(&layer, (size_t)p->units * (size_t)p->depth);
+    nnacl_arm_pack(&layer, nnacl_arm_layout_of(isa), nnacl_arm_pack_head(layer.flags, packed));
 }

@@ -9,4 +9,8 @@
 size_t nnacl_dense_small_packed_size(const nnacl_dense_params *p, uint32_t isa, int32_t index);
 void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const void *const in[], void *packed);
 
+/* For the kernels of s8 for AArch64: all that requantizes stands beside the weights. */
+size_t nnacl_dense_arm_packed_size(const nnacl_dense_params *p, uint32_t isa);
+void nnacl_dense_arm_pack(const nnacl_dense_params *p, uint32_t isa, const void *const in[], void *packed);
+
 #endif

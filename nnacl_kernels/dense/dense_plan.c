@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/pairs_s16.h"
 #include "common/panels.h"
+#include "common/panels_arm.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
 #include "common/shape.h"
@@ -54,6 +55,10 @@ bool nnacl_dense_accepts_centred(const void *params) {
     return p->has_w_zeros == 0 && p->w_zero == 0;
 }
 
+bool nnacl_dense_accepts_arm(const void *params) {
+    return nnacl_dense_accepts_centred(params) && ((const nnacl_dense_params *)params)->depth >= NNACL_ARM_CHUNK;
+}
+
 bool nnacl_dense_accepts_s16_mve(const void *params) {
     return nnacl_dense_accepts_centred(params) && ((const nnacl_dense_params *)params)->x_zero == 0;
 }
@@ -74,8 +79,18 @@ static bool reads_columns(const nnacl_kernel *kernel) {
     return kernel->isa == NNACL_ISA_VFP || (kernel->isa == NNACL_ISA_MVE && kernel->dtype == NNACL_F32);
 }
 
+/* Those of s8 for AArch64. */
+static bool is_arm_s8(const nnacl_kernel *kernel) {
+    return kernel->dtype == NNACL_S8 && (kernel->isa & (NNACL_ISA_NEON | NNACL_ISA_DOTPROD | NNACL_ISA_I8MM)) != 0;
+}
+
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
+    if (is_arm_s8(kernel)) {
+        return index == 1  ? nnacl_dense_arm_packed_size(p, kernel->isa)
+               : index > 1 ? NNACL_PACKED_ELSEWHERE
+                           : 0;
+    }
     if (reads_columns(kernel)) {
         return index == 1 ? nnacl_columns_f32_size(p->units, p->depth, NNACL_PANEL_VFP) : 0;
     }
@@ -98,6 +113,10 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
+    if (is_arm_s8(kernel)) {
+        nnacl_dense_arm_pack(p, kernel->isa, in, packed);
+        return;
+    }
     if (reads_columns(kernel)) {
         nnacl_pack_columns_f32(in[index], p->units, p->depth, NNACL_PANEL_VFP, packed);
         return;
@@ -119,6 +138,9 @@ static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t i
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_params *p = params;
+    if (is_arm_s8(kernel)) {
+        return nnacl_arm_panels(p->units, nnacl_arm_layout_of(kernel->isa));
+    }
     return has_panels(kernel) ? nnacl_panel_count(p->units, NNACL_PANEL_F32) : p->units;
 }
 

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/gemm_s8_dotprod.h"
+
+#define VECTORS 4
+
+/* Four steps of the depth: lane `lane` of the rows. */
+NNACL_ALWAYS_INLINE const int8_t *quad(int32x4_t *sums, const int8x16_t *left, const int8_t *b, const int32_t rows,
+                                       const int32_t lane) {
+    const int8x16x4_t right = vld1q_s8_x4(b);
+#pragma GCC unroll 4
+    for (int32_t r = 0; r < rows; r++) {
+#pragma GCC unroll 4
+        for (int32_t j = 0; j < VECTORS; j++) {
+            int32x4_t *sum = &sums[r * VECTORS + j];
+            *sum = lane == 0   ? vdotq_laneq_s32(*sum, right.val[j], left[r], 0)
+                   : lane == 1 ? vdotq_laneq_s32(*sum, right.val[j], left[r], 1)
+                   : lane == 2 ? vdotq_laneq_s32(*sum, right.val[j], left[r], 2)
+                               : vdotq_laneq_s32(*sum, right.val[j], left[r], 3);
+        }
+    }
+    return b + 64;
+}
+
+/* 16 steps, of which the last `quads` times four have weights. */
+NNACL_ALWAYS_INLINE const int8_t *chunk(int32x4_t *sums, const int8_t *const *a, ptrdiff_t at, const int8_t *b,
+                                        const int32_t rows, const int32_t quads) {
+    int8x16_t left[NNACL_ROWS_DOTPROD];
+#pragma GCC unroll 4
+    for (int32_t r = 0; r < rows; r++) {
+        left[r] = vld1q_s8(a[r] + at);
+    }
+#pragma GCC unroll 4
+    for (int32_t lane = 4 - quads; lane < 4; lane++) {
+        b = quad(sums, left, b, rows, lane);
+    }
+    return b;
+}
+
+NNACL_ALWAYS_INLINE void tile_sums(const nnacl_arm_tile *t, const int32_t rows) {
+    int32x4_t sums[NNACL_ROWS_DOTPROD * VECTORS];
+    const int8_t *a[NNACL_ROWS_DOTPROD], *b = t->panel + 4 * VECTORS * 4 * sizeof(int32_t);
+    const int32_t *starts = (const int32_t *)(const void *)t->panel;
+    const int32_t rest = t->run % NNACL_ARM_CHUNK, whole = t->run - rest, quads = (rest + 3) / 4;
+#pragma GCC unroll 4
+    for (int32_t j = 0; j < VECTORS; j++) {
+        const int32x4_t start = vld1q_s32(starts + 4 * j);
+#pragma GCC unroll 4
+        for (int32_t r = 0; r < rows; r++) {
+            sums[r * VECTORS + j] = start;
+        }
+    }
+#pragma GCC unroll 4
+    for (int32_t r = 0; r < rows; r++) {
+        a[r] = t->a[r];
+    }
+    for (int32_t i = 0; i < t->tap_rows; i++) {
+        for (int32_t j = 0; j < t->tap_columns; j++) {
+            const ptrdiff_t tap = i * t->tap_row_step + j * t->tap_column_step;
+            for (int32_t k = 0; k < whole; k += NNACL_ARM_CHUNK) {
+                b = chunk(sums, a, tap + k, b, rows, 4);
+            }
+            const ptrdiff_t last = tap + t->run - NNACL_ARM_CHUNK;
+            if (quads == 1) {
+                b = chunk(sums, a, last, b, rows, 1);
+            } else if (quads == 2) {
+                b = chunk(sums, a, last, b, rows, 2);
+            } else if (quads == 3) {
+                b = chunk(sums, a, last, b, rows, 3);
+            } else if (quads == 4) {
+                b = chunk(sums, a, last, b, rows, 4);
+            }
+        }
+    }
+    nnacl_tile_store_neon(t, sums, rows, VECTORS);
+}
+
+void nnacl_tile_s8_dotprod(const nnacl_arm_tile *t, int32_t rows) {
+    switch (rows) {
+    case 1:
+        tile_sums(t, 1);
+        break;
+    case 2:
+        tile_sums(t, 2);
+        break;
+    case 3:
+        tile_sums(t, 3);
+        break;
+    default:
+        tile_sums(t, 4);
+        break;
+    }
+}
