@@ -7,7 +7,7 @@
 NNACL_ALWAYS_INLINE const int8_t *quad(int32x4_t *sums, const int8x16_t *left, const int8_t *b, const int32_t rows,
                                        const int32_t lane) {
     const int8x16x4_t right = vld1q_s8_x4(b);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int32_t r = 0; r < rows; r++) {
 #pragma GCC unroll 4
         for (int32_t j = 0; j < VECTORS; j++) {
@@ -18,14 +18,16 @@ NNACL_ALWAYS_INLINE const int8_t *quad(int32x4_t *sums, const int8x16_t *left, c
                                : vdotq_laneq_s32(*sum, right.val[j], left[r], 3);
         }
     }
-    return b + 64;
+    b += 64;
+    __asm__("" : "+r"(b)); /* so that the compiler counts up one pointer */
+    return b;
 }
 
 /* 16 steps, of which the last `quads` times four have weights. */
 NNACL_ALWAYS_INLINE const int8_t *chunk(int32x4_t *sums, const int8_t *const *a, ptrdiff_t at, const int8_t *b,
                                         const int32_t rows, const int32_t quads) {
     int8x16_t left[NNACL_ROWS_DOTPROD];
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int32_t r = 0; r < rows; r++) {
         left[r] = vld1q_s8(a[r] + at);
     }
@@ -36,22 +38,23 @@ NNACL_ALWAYS_INLINE const int8_t *chunk(int32x4_t *sums, const int8_t *const *a,
     return b;
 }
 
-NNACL_ALWAYS_INLINE void tile_sums(const nnacl_arm_tile *t, const int32_t rows) {
+/* `rows` rows from the walk on, stored from `y` on. */
+NNACL_ALWAYS_INLINE void tile(const nnacl_arm_tile *t, nnacl_arm_walk *walk, int8_t *y, const int32_t rows) {
     int32x4_t sums[NNACL_ROWS_DOTPROD * VECTORS];
     const int8_t *a[NNACL_ROWS_DOTPROD], *b = t->panel + 4 * VECTORS * 4 * sizeof(int32_t);
     const int32_t *starts = (const int32_t *)(const void *)t->panel;
-    const int32_t rest = t->run % NNACL_ARM_CHUNK, whole = t->run - rest, quads = (rest + 3) / 4;
+    const int32_t rest = t->run % NNACL_ARM_CHUNK, whole = t->run - rest;
 #pragma GCC unroll 4
     for (int32_t j = 0; j < VECTORS; j++) {
         const int32x4_t start = vld1q_s32(starts + 4 * j);
-#pragma GCC unroll 4
+#pragma GCC unroll 5
         for (int32_t r = 0; r < rows; r++) {
             sums[r * VECTORS + j] = start;
         }
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 5
     for (int32_t r = 0; r < rows; r++) {
-        a[r] = t->a[r];
+        a[r] = nnacl_arm_walk_on(walk);
     }
     for (int32_t i = 0; i < t->tap_rows; i++) {
         for (int32_t j = 0; j < t->tap_columns; j++) {
@@ -60,33 +63,42 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_arm_tile *t, const int32_t rows) 
                 b = chunk(sums, a, tap + k, b, rows, 4);
             }
             const ptrdiff_t last = tap + t->run - NNACL_ARM_CHUNK;
-            if (quads == 1) {
+            if (rest == 0) {
+                continue;
+            }
+            if (rest <= 4) {
                 b = chunk(sums, a, last, b, rows, 1);
-            } else if (quads == 2) {
+            } else if (rest <= 8) {
                 b = chunk(sums, a, last, b, rows, 2);
-            } else if (quads == 3) {
+            } else if (rest <= 12) {
                 b = chunk(sums, a, last, b, rows, 3);
-            } else if (quads == 4) {
+            } else {
                 b = chunk(sums, a, last, b, rows, 4);
             }
         }
     }
-    nnacl_tile_store_neon(t, sums, rows, VECTORS);
+    nnacl_tile_store_neon(t, sums, y, rows, VECTORS);
 }
 
-void nnacl_tile_s8_dotprod(const nnacl_arm_tile *t, int32_t rows) {
-    switch (rows) {
+void nnacl_rows_s8_dotprod(const nnacl_arm_tile *t, nnacl_arm_walk walk, int32_t count) {
+    int8_t *y = t->y;
+    for (; count >= NNACL_ROWS_DOTPROD; count -= NNACL_ROWS_DOTPROD, y += NNACL_ROWS_DOTPROD * t->y_step) {
+        tile(t, &walk, y, NNACL_ROWS_DOTPROD);
+    }
+    switch (count) {
     case 1:
-        tile_sums(t, 1);
+        tile(t, &walk, y, 1);
         break;
     case 2:
-        tile_sums(t, 2);
+        tile(t, &walk, y, 2);
         break;
     case 3:
-        tile_sums(t, 3);
+        tile(t, &walk, y, 3);
+        break;
+    case 4:
+        tile(t, &walk, y, 4);
         break;
     default:
-        tile_sums(t, 4);
         break;
     }
 }

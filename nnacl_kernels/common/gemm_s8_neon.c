@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#if defined(__GNUC__) && !defined(__clang__) /* which would begin so many products at once that sums leave registers */
+#if defined(__GNUC__) && !defined(__clang__) /* which would begin so many products at once that sums leave registers   \
+                                              */
 #pragma GCC optimize("no-schedule-insns")
 #endif
 #include "common/gemm_s8_neon.h"
@@ -33,7 +34,9 @@ NNACL_ALWAYS_INLINE const int8_t *chunk(int32x4_t *sums, const int8_t *const *a,
     return b + 16 * COLUMNS;
 }
 
-NNACL_ALWAYS_INLINE void tile_sums(const nnacl_arm_tile *t, const int32_t rows, const bool wide) {
+/* `rows` rows from the walk on, stored from `y` on. */
+NNACL_ALWAYS_INLINE void tile(const nnacl_arm_tile *t, nnacl_arm_walk *walk, int8_t *y, const int32_t rows,
+                              const bool wide) {
     int32x4_t sums[NNACL_ROWS_NEON * COLUMNS], totals[NNACL_ROWS_NEON * 2];
     const int8_t *a[NNACL_ROWS_NEON], *b = t->panel + 4 * COLUMNS * sizeof(int32_t);
     const int32_t *starts = (const int32_t *)(const void *)t->panel;
@@ -44,7 +47,7 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_arm_tile *t, const int32_t rows, 
     }
 #pragma GCC unroll 2
     for (int32_t r = 0; r < rows; r++) {
-        a[r] = t->a[r];
+        a[r] = nnacl_arm_walk_on(walk);
     }
     for (int32_t i = 0; i < t->tap_rows; i++) {
         for (int32_t j = 0; j < t->tap_columns; j++) {
@@ -63,19 +66,23 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_arm_tile *t, const int32_t rows, 
         const int32x4_t total = vpaddq_s32(vpaddq_s32(four[0], four[1]), vpaddq_s32(four[2], four[3]));
         totals[i] = vaddq_s32(total, vld1q_s32(starts + i % 2 * 4));
     }
-    nnacl_tile_store_neon(t, totals, rows, 2);
+    nnacl_tile_store_neon(t, totals, y, rows, 2);
 }
 
-void nnacl_tile_s8_neon(const nnacl_arm_tile *t, int32_t rows) {
+NNACL_ALWAYS_INLINE void all_rows(const nnacl_arm_tile *t, nnacl_arm_walk walk, int32_t count, const bool wide) {
+    int8_t *y = t->y;
+    for (; count >= 2; count -= 2, y += 2 * t->y_step) {
+        tile(t, &walk, y, 2, wide);
+    }
+    if (count > 0) {
+        tile(t, &walk, y, 1, wide);
+    }
+}
+
+void nnacl_rows_s8_neon(const nnacl_arm_tile *t, nnacl_arm_walk walk, int32_t count) {
     if (t->flags & NNACL_ARM_WIDE) {
-        if (rows == 1) {
-            tile_sums(t, 1, true);
-        } else {
-            tile_sums(t, 2, true);
-        }
-    } else if (rows == 1) {
-        tile_sums(t, 1, false);
+        all_rows(t, walk, count, true);
     } else {
-        tile_sums(t, 2, false);
+        all_rows(t, walk, count, false);
     }
 }

@@ -9,7 +9,7 @@
 #define NNACL_ROWS_NEON 2
 #define NNACL_LAYOUT_NEON nnacl_arm_layout_of(NNACL_ISA_NEON)
 
-/* y = requant(a x b + bias) for 1 .. 2 rows. */
-void nnacl_tile_s8_neon(const nnacl_arm_tile *t, int32_t rows);
+/* An nnacl_arm_rows_fn. */
+void nnacl_rows_s8_neon(const nnacl_arm_tile *t, nnacl_arm_walk walk, int32_t count);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weights of s8 in panels of columns for the kernels of AArch64 (common/gemm_s8_*.h), with all that requantizes the sums.
- * Portable: the plan half packs for any target.
+/* Weights of s8 in panels of columns for the kernels of AArch64 (common/gemm_s8_*.h), with all that requantizes the
+ * sums. Portable: the plan half packs for any target.
  *
- * The depth is `taps` runs of `run` elements, taken 16 at a time. The last of a run that is no multiple of 16 ends where
- * the run ends, so that it begins before what is left, or even before the run; the weights there are 0. A weight of
- * element d of 16 and column c stands at [d / deep][c][d % deep]; of the last 16 only what is needed of d / deep is
+ * The depth is `taps` runs of `run` elements, taken 16 at a time. The last of a run that is no multiple of 16 ends
+ * where the run ends, so that it begins before what is left, or even before the run; the weights there are 0. A weight
+ * of element d of 16 and column c stands at [d / deep][c][d % deep]; of the last 16 only what is needed of d / deep is
  * there.
  *
  * Packed are a head of four words, of which the first are flags, and the panels: s32 starts, multipliers, shifts and

@@ -18,8 +18,7 @@ typedef struct nnacl_requant_four {
 NNACL_ALWAYS_INLINE nnacl_requant_four nnacl_requant_load_neon(const int32_t *multipliers, int32_t width,
                                                                const int32_t mode) {
     const int32x4_t none = vdupq_n_s32(0);
-    return (nnacl_requant_four){vld1q_s32(multipliers),
-                                mode == NNACL_ARM_SCALE ? none : vld1q_s32(multipliers + width),
+    return (nnacl_requant_four){vld1q_s32(multipliers), mode == NNACL_ARM_SCALE ? none : vld1q_s32(multipliers + width),
                                 mode == NNACL_ARM_DOUBLE ? vld1q_s32(multipliers + 2 * width) : none};
 }
 

@@ -5,5 +5,5 @@
 NNACL_DECLARE(nnacl_conv2d_s8_dotprod);
 
 void nnacl_conv2d_s8_dotprod(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_conv2d_tiles_neon(ctx, params, in, out, NNACL_LAYOUT_DOTPROD, NNACL_ROWS_DOTPROD, nnacl_tile_s8_dotprod);
+    nnacl_conv2d_tiles_neon(ctx, params, in, out, NNACL_LAYOUT_DOTPROD, nnacl_rows_s8_dotprod);
 }

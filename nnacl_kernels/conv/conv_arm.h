@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the s8 convolutions of AArch64 see a window: taps of runs (common/panels_arm.h). Portable: for the plan half too. */
+/* How the s8 convolutions of AArch64 see a window: taps of runs (common/panels_arm.h). Portable: for the plan half too.
+ */
 #ifndef NNACL_CONV_ARM_H
 #define NNACL_CONV_ARM_H
 
@@ -12,8 +13,8 @@ typedef struct nnacl_conv_taps {
     bool gathered; /* the windows are copied, each as one run */
 } nnacl_conv_taps;
 
-/* Neighbours in a kernel row are one run, if they are neighbours in the input too. Where much of the last chunks of runs
- * would be empty, windows are gathered. */
+/* Neighbours in a kernel row are one run, if they are neighbours in the input too. Where much of the last chunks of
+ * runs would be empty, windows are gathered. */
 static inline nnacl_conv_taps nnacl_conv_taps_of(const nnacl_conv2d_params *p, nnacl_arm_layout layout) {
     const int32_t channels = p->in_c / p->groups;
     nnacl_conv_taps taps = {p->kernel_h, p->kernel_w, channels, false};
@@ -23,7 +24,7 @@ static inline nnacl_conv_taps nnacl_conv_taps_of(const nnacl_conv2d_params *p, n
     const int32_t count = taps.rows * taps.columns;
     const int32_t apart = count * nnacl_arm_run_size(taps.run, layout);
     const int32_t joined = nnacl_arm_run_size(count * taps.run, layout);
-    if (count > 1 && apart >= joined + joined / 4 && p->out_c / p->groups > 8) {
+    if (count > 1 && apart >= joined + joined / 2 && p->out_c / p->groups > 8) {
         return (nnacl_conv_taps){1, 1, count * taps.run, true};
     }
     return taps;

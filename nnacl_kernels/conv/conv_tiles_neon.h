@@ -7,13 +7,10 @@
 #include "common/tile_s8_neon.h"
 #include "conv/conv_arm.h"
 
-typedef void (*nnacl_arm_tile_fn)(const nnacl_arm_tile *t, int32_t rows);
-
 typedef struct nnacl_conv_layer {
     const nnacl_conv2d_params *p;
     nnacl_arm_layout layout;
-    int32_t most_rows; /* of a tile */
-    nnacl_arm_tile_fn run_tile;
+    nnacl_arm_rows_fn run_rows;
     nnacl_conv_band band;
     int8_t *windows; /* room for gathered ones */
 } nnacl_conv_layer;
@@ -43,42 +40,17 @@ static inline void nnacl_conv_gather_neon(const nnacl_conv2d_params *p, size_t l
     }
 }
 
-/* `count` positions whose windows are the rows that `next` walks over, for all panels of a group. */
-typedef struct nnacl_conv_walk {
-    const int8_t *at;
-    int32_t column, columns;
-    ptrdiff_t advance, turn; /* to the next column, and from the last one to the next row */
-} nnacl_conv_walk;
-
-NNACL_ALWAYS_INLINE const int8_t *nnacl_conv_walk_on(nnacl_conv_walk *w) {
-    const int8_t *here = w->at;
-    w->at += w->advance;
-    if (++w->column == w->columns) {
-        w->column = 0;
-        w->at += w->turn;
-    }
-    return here;
-}
-
-static inline void nnacl_conv_multiply_neon(const nnacl_conv_layer *layer, nnacl_arm_tile *t, nnacl_conv_walk from,
+/* `count` positions whose windows the walk goes over, for all panels of a group. */
+static inline void nnacl_conv_multiply_neon(const nnacl_conv_layer *layer, nnacl_arm_tile *t, nnacl_arm_walk walk,
                                             int32_t count, const int8_t *panel) {
     const int32_t channels = layer->p->out_c / layer->p->groups, width = layer->layout.width;
     const size_t size = nnacl_arm_panel_size(t->tap_rows * t->tap_columns, t->run, layer->layout);
     int8_t *y = t->y;
     for (int32_t first = 0; first < channels; first += width, panel += size) {
-        nnacl_conv_walk walk = from;
         t->panel = panel;
         t->columns = channels - first < width ? channels - first : width;
         t->y = y + first;
-        for (int32_t done = 0; done < count;) {
-            const int32_t left = count - done, rows = left < layer->most_rows ? left : layer->most_rows;
-            for (int32_t r = 0; r < rows; r++) {
-                t->a[r] = nnacl_conv_walk_on(&walk);
-            }
-            layer->run_tile(t, rows);
-            t->y += rows * t->y_step;
-            done += rows;
-        }
+        layer->run_rows(t, walk, count);
     }
     t->y = y;
 }
@@ -87,7 +59,7 @@ static inline void nnacl_conv_multiply_neon(const nnacl_conv_layer *layer, nnacl
 static inline void nnacl_conv_rows_neon(const nnacl_conv_layer *layer, nnacl_arm_tile *t, const int8_t *at,
                                         int32_t rows, bool gathered, const int8_t *panel) {
     const nnacl_conv2d_params *p = layer->p;
-    nnacl_conv_walk walk = {.at = at, .columns = p->out_w, .advance = layer->band.advance};
+    nnacl_arm_walk walk = {.at = at, .columns = p->out_w, .advance = layer->band.advance};
     walk.turn = (ptrdiff_t)layer->band.line * p->stride_h - p->out_w * walk.advance;
     const int32_t positions = rows * p->out_w;
     if (!gathered) {
@@ -96,9 +68,9 @@ static inline void nnacl_conv_rows_neon(const nnacl_conv_layer *layer, nnacl_arm
     }
     for (int32_t done = 0; done < positions; done += NNACL_GATHERED_ROWS) {
         const int32_t left = positions - done, count = left < NNACL_GATHERED_ROWS ? left : NNACL_GATHERED_ROWS;
-        const nnacl_conv_walk copies = {.at = layer->windows, .columns = count + 1, .advance = t->run};
+        const nnacl_arm_walk copies = {.at = layer->windows, .columns = count + 1, .advance = t->run};
         for (int32_t i = 0; i < count; i++) {
-            nnacl_conv_gather_neon(p, layer->band.line, nnacl_conv_walk_on(&walk), layer->windows + i * t->run);
+            nnacl_conv_gather_neon(p, layer->band.line, nnacl_arm_walk_on(&walk), layer->windows + i * t->run);
         }
         nnacl_conv_multiply_neon(layer, t, copies, count, panel);
         t->y += count * t->y_step;
@@ -106,10 +78,9 @@ static inline void nnacl_conv_rows_neon(const nnacl_conv_layer *layer, nnacl_arm
 }
 
 static inline void nnacl_conv2d_tiles_neon(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const void *const in[],
-                                           void *const out[], nnacl_arm_layout layout, int32_t most_rows,
-                                           nnacl_arm_tile_fn run_tile) {
+                                           void *const out[], nnacl_arm_layout layout, nnacl_arm_rows_fn run_rows) {
     const nnacl_conv_taps taps = nnacl_conv_taps_of(p, layout);
-    nnacl_conv_layer layer = {p, layout, most_rows, run_tile, nnacl_conv_arm_band(p, taps), NULL};
+    nnacl_conv_layer layer = {p, layout, run_rows, nnacl_conv_arm_band(p, taps), NULL};
     layer.windows = (int8_t *)ctx->workspace + nnacl_conv_band_workspace(p, &layer.band) + NNACL_BAND_SLACK;
     const int8_t *packed = in[1];
     nnacl_arm_tile t = {.tap_rows = taps.rows,

@@ -87,9 +87,7 @@ static bool is_arm_s8(const nnacl_kernel *kernel) {
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
     if (is_arm_s8(kernel)) {
-        return index == 1  ? nnacl_dense_arm_packed_size(p, kernel->isa)
-               : index > 1 ? NNACL_PACKED_ELSEWHERE
-                           : 0;
+        return index == 1 ? nnacl_dense_arm_packed_size(p, kernel->isa) : index > 1 ? NNACL_PACKED_ELSEWHERE : 0;
     }
     if (reads_columns(kernel)) {
         return index == 1 ? nnacl_columns_f32_size(p->units, p->depth, NNACL_PANEL_VFP) : 0;

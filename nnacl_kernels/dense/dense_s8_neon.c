@@ -5,5 +5,5 @@
 NNACL_DECLARE(nnacl_dense_s8_neon);
 
 void nnacl_dense_s8_neon(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_dense_tiles_neon(ctx, params, in, out, NNACL_LAYOUT_NEON, NNACL_ROWS_NEON, nnacl_tile_s8_neon);
+    nnacl_dense_tiles_neon(ctx, params, in, out, NNACL_LAYOUT_NEON, nnacl_rows_s8_neon);
 }

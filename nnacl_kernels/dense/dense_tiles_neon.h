@@ -8,8 +8,7 @@
 #include "dense/dense.h"
 
 static inline void nnacl_dense_tiles_neon(const nnacl_ctx *ctx, const nnacl_dense_params *p, const void *const in[],
-                                          void *const out[], nnacl_arm_layout layout, int32_t most_rows,
-                                          void (*run_tile)(const nnacl_arm_tile *t, int32_t rows)) {
+                                          void *const out[], nnacl_arm_layout layout, nnacl_arm_rows_fn run_rows) {
     const int8_t *packed = in[1];
     const size_t size = nnacl_arm_panel_size(1, p->depth, layout);
     nnacl_arm_tile t = {.tap_rows = 1,
@@ -20,19 +19,14 @@ static inline void nnacl_dense_tiles_neon(const nnacl_ctx *ctx, const nnacl_dens
                         .q_min = p->q_min,
                         .q_max = p->q_max,
                         .y_step = p->units};
+    const nnacl_arm_walk walk = {.at = in[0], .columns = p->rows + 1, .advance = p->depth};
     const nnacl_range panels = nnacl_share(ctx, nnacl_arm_panels(p->units, layout));
     for (int32_t panel = panels.begin; panel < panels.end; panel++) {
         const int32_t first = panel * layout.width, rest = p->units - first;
         t.panel = packed + NNACL_ARM_HEAD + (size_t)panel * size;
         t.columns = rest < layout.width ? rest : layout.width;
-        for (int32_t row = 0; row < p->rows; row += most_rows) {
-            const int32_t left = p->rows - row, rows = left < most_rows ? left : most_rows;
-            for (int32_t r = 0; r < rows; r++) {
-                t.a[r] = (const int8_t *)in[0] + (ptrdiff_t)(row + r) * p->depth;
-            }
-            t.y = (int8_t *)out[0] + (ptrdiff_t)row * p->units + first;
-            run_tile(&t, rows);
-        }
+        t.y = (int8_t *)out[0] + first;
+        run_rows(&t, walk, p->rows);
     }
 }
 
