@@ -82,6 +82,8 @@ bool nnacl_depthwise_accepts_vfp(const void *params);
 bool nnacl_depthwise_accepts_plain(const void *params);
 /* The same with at least 16 channels. */
 bool nnacl_depthwise_accepts_wide(const void *params);
+/* With 0 as that zero point. */
+bool nnacl_depthwise_accepts_centred(const void *params);
 /* With 3 x 3 taps without dilation, at least 32 channels, and 0 as the zero point of the weights. */
 bool nnacl_depthwise_accepts_quads(const void *params);
 

@@ -77,4 +77,46 @@ static inline void nnacl_conv_arm_pack(const nnacl_conv2d_params *p, nnacl_arm_l
     }
 }
 
+/* Channels of a block of depthwise_conv2d. A block is as a panel, with [kernel_h][kernel_w][channels] weights. */
+#define NNACL_DEPTHWISE_ARM 16
+
+static inline nnacl_conv_band nnacl_depthwise_arm_band(const nnacl_conv2d_params *p) {
+    return nnacl_conv_band_of(p, p->in_c % NNACL_DEPTHWISE_ARM == 0, 1);
+}
+
+static inline size_t nnacl_depthwise_arm_block(const nnacl_conv2d_params *p) {
+    return NNACL_DEPTHWISE_ARM * (4 * sizeof(int32_t) + (size_t)p->kernel_h * (size_t)p->kernel_w);
+}
+
+static inline size_t nnacl_depthwise_arm_packed_size(const nnacl_conv2d_params *p) {
+    const size_t blocks = ((size_t)p->out_c + NNACL_DEPTHWISE_ARM - 1) / NNACL_DEPTHWISE_ARM;
+    return NNACL_ARM_HEAD + blocks * nnacl_depthwise_arm_block(p);
+}
+
+static inline void nnacl_depthwise_arm_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+    const int32_t taps = p->kernel_h * p->kernel_w;
+    nnacl_arm_layer layer = {.weights = in[1],
+                             .bias = p->has_bias ? in[2] : NULL,
+                             .requant = in[3],
+                             .channels = p->out_c,
+                             .all = p->out_c,
+                             .rounding = p->rounding,
+                             .x_zero = p->x_zero};
+    layer.flags = nnacl_arm_flags(&layer, (size_t)p->out_c * (size_t)taps);
+    char *block = nnacl_arm_pack_head(layer.flags, packed);
+    for (int32_t first = 0; first < p->out_c; first += NNACL_DEPTHWISE_ARM, block += nnacl_depthwise_arm_block(p)) {
+        char *weights = block + NNACL_DEPTHWISE_ARM * 4 * sizeof(int32_t);
+        memset(block, 0, nnacl_depthwise_arm_block(p));
+        for (int32_t c = 0; c < NNACL_DEPTHWISE_ARM && first + c < p->out_c; c++) {
+            uint32_t sum = 0;
+            for (int32_t tap = 0; tap < taps; tap++) {
+                const int8_t weight = layer.weights[(ptrdiff_t)tap * p->out_c + first + c];
+                weights[tap * NNACL_DEPTHWISE_ARM + c] = (char)weight;
+                sum += (uint32_t)weight;
+            }
+            nnacl_arm_put_column(&layer, first + c, sum, NNACL_DEPTHWISE_ARM, c, block);
+        }
+    }
+}
+
 #endif

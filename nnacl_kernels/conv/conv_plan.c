@@ -370,6 +370,10 @@ bool nnacl_depthwise_accepts_wide(const void *params) {
     return ((const nnacl_conv2d_params *)params)->out_c >= 16 && nnacl_depthwise_accepts_plain(params);
 }
 
+bool nnacl_depthwise_accepts_centred(const void *params) {
+    return ((const nnacl_conv2d_params *)params)->w_zero == 0 && nnacl_depthwise_accepts_plain(params);
+}
+
 bool nnacl_depthwise_accepts_plain(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->has_w_zeros == 0 && p->out_c == p->in_c;
@@ -381,12 +385,19 @@ static bool is_small_s8(const nnacl_kernel *kernel) {
 }
 
 static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel) {
+    if (is_arm_s8(kernel)) {
+        const nnacl_conv_band band = nnacl_depthwise_arm_band(params);
+        return nnacl_conv_band_workspace(params, &band);
+    }
     return is_small_s8(kernel) ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
 }
 
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
 static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (is_arm_s8(kernel)) {
+        return index == 1 ? nnacl_depthwise_arm_packed_size(p) : index > 1 ? NNACL_PACKED_ELSEWHERE : 0;
+    }
     if (kernel->isa == NNACL_ISA_VNNI) {
         return index == 1 ? (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES : 0;
     }
@@ -400,6 +411,10 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
 static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                            void *packed) {
     const nnacl_conv2d_params *p = params;
+    if (is_arm_s8(kernel)) {
+        nnacl_depthwise_arm_pack(p, in, packed);
+        return;
+    }
     if (kernel->isa == NNACL_ISA_VNNI) {
         pack_quads(p, in[index], packed);
         return;
