@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#if defined(__GNUC__) && !defined(__clang__) /* which would mix the order so that sums have to be moved */
+#pragma GCC optimize("no-schedule-insns")
+#endif
 #include "common/gemm_s8_dotprod.h"
 
 #define VECTORS 4
+
+/* vdotq_laneq_s32(), for which gcc 12 copies some sums to another register and back. */
+#define dot(sum, right, left, lane)                                                                                    \
+    __asm__("sdot %0.4s, %1.16b, %2.4b[" #lane "]" : "+w"(*(sum)) : "w"(right), "w"(left))
 
 /* Four steps of the depth: lane `lane` of the rows. */
 NNACL_ALWAYS_INLINE const int8_t *quad(int32x4_t *sums, const int8x16_t *left, const int8_t *b, const int32_t rows,
@@ -12,10 +19,15 @@ NNACL_ALWAYS_INLINE const int8_t *quad(int32x4_t *sums, const int8x16_t *left, c
 #pragma GCC unroll 4
         for (int32_t j = 0; j < VECTORS; j++) {
             int32x4_t *sum = &sums[r * VECTORS + j];
-            *sum = lane == 0   ? vdotq_laneq_s32(*sum, right.val[j], left[r], 0)
-                   : lane == 1 ? vdotq_laneq_s32(*sum, right.val[j], left[r], 1)
-                   : lane == 2 ? vdotq_laneq_s32(*sum, right.val[j], left[r], 2)
-                               : vdotq_laneq_s32(*sum, right.val[j], left[r], 3);
+            if (lane == 0) {
+                dot(sum, right.val[j], left[r], 0);
+            } else if (lane == 1) {
+                dot(sum, right.val[j], left[r], 1);
+            } else if (lane == 2) {
+                dot(sum, right.val[j], left[r], 2);
+            } else {
+                dot(sum, right.val[j], left[r], 3);
+            }
         }
     }
     b += 64;

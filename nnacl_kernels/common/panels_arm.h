@@ -28,6 +28,8 @@
 #define NNACL_ARM_HEAD 16
 /* Elements that are taken at a time. */
 #define NNACL_ARM_CHUNK 16
+/* Rows of dense shorter than that which are copied at a time. */
+#define NNACL_ARM_SHORT_ROWS 32
 
 typedef struct nnacl_arm_layout {
     int32_t width, deep;

@@ -68,8 +68,6 @@ bool nnacl_dense_accepts_one_zero(const void *params);
 bool nnacl_dense_accepts_centred(const void *params);
 /* For the kernel of s16 for the DSP extension: no zero points, several units, a depth of at least 2. */
 bool nnacl_dense_accepts_s16_dsp(const void *params);
-/* The same, and the depth is at least 16. */
-bool nnacl_dense_accepts_arm(const void *params);
 bool nnacl_dense_accepts_s16_mve(const void *params);
 
 #ifdef __cplusplus

@@ -55,10 +55,6 @@ bool nnacl_dense_accepts_centred(const void *params) {
     return p->has_w_zeros == 0 && p->w_zero == 0;
 }
 
-bool nnacl_dense_accepts_arm(const void *params) {
-    return nnacl_dense_accepts_centred(params) && ((const nnacl_dense_params *)params)->depth >= NNACL_ARM_CHUNK;
-}
-
 bool nnacl_dense_accepts_s16_mve(const void *params) {
     return nnacl_dense_accepts_centred(params) && ((const nnacl_dense_params *)params)->x_zero == 0;
 }
@@ -142,6 +138,12 @@ static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
     return has_panels(kernel) ? nnacl_panel_count(p->units, NNACL_PANEL_F32) : p->units;
 }
 
+/* Rows that are shorter than what is read at a time are copied. */
+static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_dense_params *p = params;
+    return is_arm_s8(kernel) && p->depth < NNACL_ARM_CHUNK ? NNACL_ARM_CHUNK * (1 + NNACL_ARM_SHORT_ROWS) : 0;
+}
+
 static int64_t dense_macs(const void *params) {
     const nnacl_dense_params *p = params;
     return (int64_t)p->rows * p->depth * p->units;
@@ -154,6 +156,7 @@ const nnacl_op nnacl_dense_op = {
     .params_size = sizeof(nnacl_dense_params),
     .alias = NNACL_ALIAS_NONE,
     .resize = dense_resize,
+    .workspace = dense_workspace,
     .packed_size = dense_packed_size,
     .pack = dense_pack,
     .parts = dense_parts,

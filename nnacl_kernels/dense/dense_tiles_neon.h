@@ -7,26 +7,46 @@
 #include "common/tile_s8_neon.h"
 #include "dense/dense.h"
 
+/* Some rows and panels. */
+static inline void nnacl_dense_rows_neon(const nnacl_dense_params *p, nnacl_range panels, nnacl_arm_tile *t,
+                                         const int8_t *x, int8_t *y, int32_t rows, nnacl_arm_layout layout,
+                                         nnacl_arm_rows_fn run_rows) {
+    const size_t size = nnacl_arm_panel_size(1, p->depth, layout);
+    const nnacl_arm_walk walk = {.at = x, .columns = rows + 1, .advance = p->depth};
+    const int8_t *packed = t->panel;
+    for (int32_t panel = panels.begin; panel < panels.end; panel++) {
+        const int32_t first = panel * layout.width, rest = p->units - first;
+        t->panel = packed + (size_t)panel * size;
+        t->columns = rest < layout.width ? rest : layout.width;
+        t->y = y + first;
+        run_rows(t, walk, rows);
+    }
+    t->panel = packed;
+}
+
 static inline void nnacl_dense_tiles_neon(const nnacl_ctx *ctx, const nnacl_dense_params *p, const void *const in[],
                                           void *const out[], nnacl_arm_layout layout, nnacl_arm_rows_fn run_rows) {
-    const int8_t *packed = in[1];
-    const size_t size = nnacl_arm_panel_size(1, p->depth, layout);
     nnacl_arm_tile t = {.tap_rows = 1,
                         .tap_columns = 1,
                         .run = p->depth,
-                        .flags = nnacl_arm_word(packed, 0),
+                        .panel = (const int8_t *)in[1] + NNACL_ARM_HEAD,
+                        .flags = nnacl_arm_word(in[1], 0),
                         .zero = p->y_zero,
                         .q_min = p->q_min,
                         .q_max = p->q_max,
                         .y_step = p->units};
-    const nnacl_arm_walk walk = {.at = in[0], .columns = p->rows + 1, .advance = p->depth};
     const nnacl_range panels = nnacl_share(ctx, nnacl_arm_panels(p->units, layout));
-    for (int32_t panel = panels.begin; panel < panels.end; panel++) {
-        const int32_t first = panel * layout.width, rest = p->units - first;
-        t.panel = packed + NNACL_ARM_HEAD + (size_t)panel * size;
-        t.columns = rest < layout.width ? rest : layout.width;
-        t.y = (int8_t *)out[0] + first;
-        run_rows(&t, walk, p->rows);
+    const int8_t *x = in[0];
+    int8_t *y = out[0];
+    if (p->depth >= NNACL_ARM_CHUNK) {
+        nnacl_dense_rows_neon(p, panels, &t, x, y, p->rows, layout, run_rows);
+        return;
+    }
+    int8_t *copy = (int8_t *)ctx->workspace + NNACL_ARM_CHUNK;
+    for (int32_t row = 0; row < p->rows; row += NNACL_ARM_SHORT_ROWS) {
+        const int32_t left = p->rows - row, rows = left < NNACL_ARM_SHORT_ROWS ? left : NNACL_ARM_SHORT_ROWS;
+        memcpy(copy, x + (ptrdiff_t)row * p->depth, (size_t)rows * (size_t)p->depth);
+        nnacl_dense_rows_neon(p, panels, &t, copy, y + (ptrdiff_t)row * p->units, rows, layout, run_rows);
     }
 }
 

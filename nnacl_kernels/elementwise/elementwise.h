@@ -136,6 +136,8 @@ bool nnacl_binary_accepts_unclamped(const void *params);
 
 /* For kernels of add, sub and mul of s8 that know float-even only. */
 bool nnacl_binary_accepts_scales(const void *params);
+/* For the kernels of s8 for AArch64: no contract single. */
+bool nnacl_binary_accepts_neon(const void *params);
 
 #ifdef __cplusplus
 }

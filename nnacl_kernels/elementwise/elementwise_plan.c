@@ -164,6 +164,10 @@ static const char *resize_binary(void *params, const nnacl_tensor *in, int32_t n
     return broadcast(operands, 2, &out[0], in[0].dtype, &p->rank, p->dims, strides);
 }
 
+bool nnacl_binary_accepts_neon(const void *params) {
+    return ((const nnacl_binary_params *)params)->rounding != NNACL_ROUND_SINGLE;
+}
+
 bool nnacl_binary_accepts_scales(const void *params) {
     return ((const nnacl_binary_params *)params)->rounding == NNACL_ROUND_FLOAT_EVEN;
 }
