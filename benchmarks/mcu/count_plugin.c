@@ -3,9 +3,9 @@
  *     -plugin libcount.so,out=FILE[,begin=ADDR,end=ADDR][,skip=FIRST-LAST]...[,mark=ADDR]...[,profile=on]
  *
  * An interval begins when the instruction at `begin` is about to be executed and ends when the one at `end` is; without
- * both it is the whole run. What lies from FIRST up to but without LAST is not counted. FILE gets a line "run COUNT" for
- * each interval; before it a line "mark ADDR COUNT" whenever a marked instruction was about to be executed, with the
- * count so far; and with profile=on, behind the last interval, a line "at ADDR COUNT" for each instruction that was
+ * both it is the whole run. What lies from FIRST up to but without LAST is not counted. FILE gets a line "run COUNT"
+ * for each interval; before it a line "mark ADDR COUNT" whenever a marked instruction was about to be executed, with
+ * the count so far; and with profile=on, behind the last interval, a line "at ADDR COUNT" for each instruction that was
  * executed in it.
  *
  * The counting itself is done by QEMU's inline counters, so that it is exact and quick. Debian's QEMU is built with

@@ -17,7 +17,16 @@ from microlith.evaluate import evaluate
 from microlith.ir import Graph
 
 MODELS = {"float": small_models.float_cnn, "int8": small_models.int8_cnn}
-CROSS = ("arm64-linux", "arm64-linux-dotprod", "armv7-linux", "cortex-m0plus", "cortex-m4", "cortex-m55", "cortex-m85", "riscv32")
+CROSS = (
+    "arm64-linux",
+    "arm64-linux-dotprod",
+    "armv7-linux",
+    "cortex-m0plus",
+    "cortex-m4",
+    "cortex-m55",
+    "cortex-m85",
+    "riscv32",
+)
 
 
 def samples_of(graph: Graph, count: int) -> list[dict[str, np.ndarray]]:
