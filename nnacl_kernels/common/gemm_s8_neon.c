@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #if defined(__GNUC__) && !defined(__clang__) /* which would begin so many products at once that sums leave registers   \
                                               */
-#pragma GCC optimize("no-schedule-insns")
+#pragma GCC optimize("no-schedule-insns", "no-shrink-wrap")
 #endif
 #include "common/gemm_s8_neon.h"
 
@@ -66,7 +66,7 @@ NNACL_ALWAYS_INLINE void tile(const nnacl_arm_tile *t, nnacl_arm_walk *walk, int
         const int32x4_t total = vpaddq_s32(vpaddq_s32(four[0], four[1]), vpaddq_s32(four[2], four[3]));
         totals[i] = vaddq_s32(total, vld1q_s32(starts + i % 2 * 4));
     }
-    nnacl_tile_store_neon(t, totals, y, rows, 2);
+    nnacl_tile_store_neon(t, totals, y, rows, 2, COLUMNS);
 }
 
 NNACL_ALWAYS_INLINE void all_rows(const nnacl_arm_tile *t, nnacl_arm_walk walk, int32_t count, const bool wide) {

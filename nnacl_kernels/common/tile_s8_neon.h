@@ -57,8 +57,9 @@ NNACL_ALWAYS_INLINE int8x16_t nnacl_tile_row_neon(const int32x4_t *sums, const n
 }
 
 NNACL_ALWAYS_INLINE void nnacl_tile_rows_neon(const nnacl_arm_tile *t, const int32x4_t *sums, int8_t *y,
-                                              const int32_t rows, const int32_t vectors, const int32_t mode) {
-    const int32_t *multipliers = (const int32_t *)(const void *)t->panel + 4 * vectors;
+                                              const int32_t rows, const int32_t vectors, const int32_t width,
+                                              const int32_t mode) {
+    const int32_t *multipliers = (const int32_t *)(const void *)t->panel + width;
     const int16x8_t zero = vdupq_n_s16((int16_t)t->zero);
     const int8x16_t low = vdupq_n_s8((int8_t)t->q_min), high = vdupq_n_s8((int8_t)t->q_max);
     const ptrdiff_t y_step = t->y_step;
@@ -66,7 +67,7 @@ NNACL_ALWAYS_INLINE void nnacl_tile_rows_neon(const nnacl_arm_tile *t, const int
     int8x16_t bytes[NNACL_TILE_MOST_ROWS];
 #pragma GCC unroll 4
     for (int32_t j = 0; j < vectors; j++) {
-        requant[j] = nnacl_requant_load_neon(multipliers + 4 * j, 4 * vectors, mode);
+        requant[j] = nnacl_requant_load_neon(multipliers + 4 * j, width, mode);
     }
 #pragma GCC unroll 8
     for (int32_t r = 0; r < rows; r++) {
@@ -89,13 +90,13 @@ NNACL_ALWAYS_INLINE void nnacl_tile_rows_neon(const nnacl_arm_tile *t, const int
 
 /* The contracts whose code is long: in a loop. */
 static __attribute__((noinline)) void nnacl_tile_loop_neon(const nnacl_arm_tile *t, const int32x4_t *sums, int8_t *y,
-                                                           int32_t rows, int32_t vectors) {
+                                                           int32_t rows, int32_t vectors, int32_t width) {
     const bool single = (t->flags & NNACL_ARM_MODE) == NNACL_ARM_SINGLE;
-    const int32_t *multipliers = (const int32_t *)(const void *)t->panel + 4 * vectors;
+    const int32_t *multipliers = (const int32_t *)(const void *)t->panel + width;
     const int16x8_t zero = vdupq_n_s16((int16_t)t->zero);
     const int8x8_t low = vdup_n_s8((int8_t)t->q_min), high = vdup_n_s8((int8_t)t->q_max);
     for (int32_t j = 0; j < vectors; j++) {
-        const nnacl_requant_four requant = nnacl_requant_load_neon(multipliers + 4 * j, 4 * vectors, NNACL_ARM_DOUBLE);
+        const nnacl_requant_four requant = nnacl_requant_load_neon(multipliers + 4 * j, width, NNACL_ARM_DOUBLE);
         const int32_t left = t->columns - 4 * j;
         for (int32_t r = 0; r < rows && left > 0; r++) {
             const int32x4_t sum = sums[r * vectors + j];
@@ -107,21 +108,21 @@ static __attribute__((noinline)) void nnacl_tile_loop_neon(const nnacl_arm_tile 
     }
 }
 
-/* Requantizes rows of sums and stores them from `y` on. */
+/* Requantizes rows of sums and stores them from `y` on. `vectors` of four columns of a panel of `width` are there. */
 NNACL_ALWAYS_INLINE void nnacl_tile_store_neon(const nnacl_arm_tile *t, const int32x4_t *sums, int8_t *y,
-                                               const int32_t rows, const int32_t vectors) {
+                                               const int32_t rows, const int32_t vectors, const int32_t width) {
     const int32_t mode = t->flags & NNACL_ARM_MODE;
     if (NNACL_ROUNDS(NNACL_ROUND_TFLITE_UP, NNACL_ROUND_TFLITE_UP) && mode == NNACL_ARM_UP) {
-        nnacl_tile_rows_neon(t, sums, y, rows, vectors, NNACL_ARM_UP);
+        nnacl_tile_rows_neon(t, sums, y, rows, vectors, width, NNACL_ARM_UP);
     } else if (NNACL_ROUNDS(NNACL_ROUND_FLOAT_EVEN, NNACL_ROUND_FLOAT_EVEN) && mode == NNACL_ARM_SCALE) {
-        nnacl_tile_rows_neon(t, sums, y, rows, vectors, NNACL_ARM_SCALE);
+        nnacl_tile_rows_neon(t, sums, y, rows, vectors, width, NNACL_ARM_SCALE);
     } else {
         int32x4_t all[NNACL_TILE_MOST_ROWS * 4];
 #pragma GCC unroll 20
         for (int32_t i = 0; i < rows * vectors; i++) {
             all[i] = sums[i];
         }
-        nnacl_tile_loop_neon(t, all, y, rows, vectors);
+        nnacl_tile_loop_neon(t, all, y, rows, vectors, width);
     }
 }
 
