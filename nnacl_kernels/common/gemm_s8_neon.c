@@ -7,8 +7,12 @@
 
 #define COLUMNS 8
 
-/* 16 steps of the depth. `wide`: a pair of products may be too much for 16 bits. */
-NNACL_ALWAYS_INLINE int32x4_t step(int32x4_t sum, int8x16_t left, int8x16_t right, const bool wide) {
+/* 16 steps of the depth. `upper`: the first eight have no weights; `wide`: a pair of products may be too much for 16
+ * bits. */
+NNACL_ALWAYS_INLINE int32x4_t step(int32x4_t sum, int8x16_t left, int8x16_t right, const bool upper, const bool wide) {
+    if (upper) {
+        return vpadalq_s16(sum, vmull_high_s8(left, right));
+    }
     const int16x8_t low = vmull_s8(vget_low_s8(left), vget_low_s8(right));
     if (wide) {
         return vpadalq_s16(vpadalq_s16(sum, low), vmull_high_s8(left, right));
@@ -17,21 +21,27 @@ NNACL_ALWAYS_INLINE int32x4_t step(int32x4_t sum, int8x16_t left, int8x16_t righ
 }
 
 NNACL_ALWAYS_INLINE const int8_t *chunk(int32x4_t *sums, const int8_t *const *a, ptrdiff_t at, const int8_t *b,
-                                        const int32_t rows, const bool wide) {
+                                        const int32_t rows, const bool upper, const bool wide) {
     int8x16_t left[NNACL_ROWS_NEON];
 #pragma GCC unroll 2
     for (int32_t r = 0; r < rows; r++) {
         left[r] = vld1q_s8(a[r] + at);
     }
-#pragma GCC unroll 8
-    for (int32_t c = 0; c < COLUMNS; c++) {
-        const int8x16_t right = vld1q_s8(b + 16 * c);
 #pragma GCC unroll 2
-        for (int32_t r = 0; r < rows; r++) {
-            sums[r * COLUMNS + c] = step(sums[r * COLUMNS + c], left[r], right, wide);
+    for (int32_t c = 0; c < COLUMNS; c += 4) {
+        const int8x16x4_t right = vld1q_s8_x4(b);
+        b += 64;
+        __asm__("" : "+r"(b)); /* so that the compiler counts up one pointer */
+#pragma GCC unroll 4
+        for (int32_t j = 0; j < 4; j++) {
+#pragma GCC unroll 2
+            for (int32_t r = 0; r < rows; r++) {
+                int32x4_t *sum = &sums[r * COLUMNS + c + j];
+                *sum = step(*sum, left[r], right.val[j], upper, wide);
+            }
         }
     }
-    return b + 16 * COLUMNS;
+    return b;
 }
 
 /* `rows` rows from the walk on, stored from `y` on. */
@@ -53,10 +63,13 @@ NNACL_ALWAYS_INLINE void tile(const nnacl_arm_tile *t, nnacl_arm_walk *walk, int
         for (int32_t j = 0; j < t->tap_columns; j++) {
             const ptrdiff_t tap = i * t->tap_row_step + j * t->tap_column_step;
             for (int32_t k = 0; k < whole; k += NNACL_ARM_CHUNK) {
-                b = chunk(sums, a, tap + k, b, rows, wide);
+                b = chunk(sums, a, tap + k, b, rows, false, wide);
             }
-            if (rest) {
-                b = chunk(sums, a, tap + t->run - NNACL_ARM_CHUNK, b, rows, wide);
+            const ptrdiff_t last = tap + t->run - NNACL_ARM_CHUNK;
+            if (rest > 8) {
+                b = chunk(sums, a, last, b, rows, false, wide);
+            } else if (rest > 0) {
+                b = chunk(sums, a, last, b, rows, true, wide);
             }
         }
     }
