@@ -133,6 +133,7 @@ INTEGER_PASSES: tuple[Pass, ...] = (
     _pass(join_tables),
     repeat("constant channels", [_pass(remove_constant_channels, requires=["materialized"])]),
     _pass(depthwise_of_one),
+    _pass(remove_identities),
     _pass(pack_integer_weights, requires=["materialized"]),
     _pass(merge_duplicates),
     _pass(remove_dead_code),

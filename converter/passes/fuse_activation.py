@@ -1,8 +1,9 @@
-"""A relu or clip becomes the clamp of the op in front of it, and two in a row become one."""
+"""A relu or clip becomes the clamp of the op in front of it, through reshapes too, and two in a row become one."""
 
 from __future__ import annotations
 
 import math
+from typing import TypeGuard
 
 from ...ir import Graph, Node
 from ...rewrite import only_user, producer_of, scalar_of
@@ -43,16 +44,23 @@ def clamped(inner: Range, outer: Range) -> Range:
 
 
 def _fuse(graph: Graph, node: Node, limits: Range) -> bool:
-    layer = node.input(0).producer
-    if layer is None or not has_clamp(layer) or only_user(graph, layer.output) is not node:
+    layer, reader = node.input(0).producer, node
+    while _is_reshape_of_floats(layer) and only_user(graph, layer.output) is reader:
+        layer, reader = layer.input(0).producer, layer
+    if layer is None or not has_clamp(layer) or only_user(graph, layer.output) is not reader:
         return False
     if not layer.output.dtype.is_float and layer.output.quant is None:
         return False
     low, high = clamped((layer.attrs["clamp_min"], layer.attrs["clamp_max"]), limits)
-    if not substitute(graph, node.output, layer.output):
+    if not substitute(graph, node.output, node.input(0)):
         return False
     layer.attrs["clamp_min"], layer.attrs["clamp_max"] = low, high
     return True
+
+
+def _is_reshape_of_floats(node: Node | None) -> TypeGuard[Node]:
+    """A reshape that a clamp may go before; a convolution over one dimension has one behind it."""
+    return node is not None and node.op == "reshape" and node.output.dtype.is_float
 
 
 def _join(graph: Graph, node: Node, limits: Range) -> bool:

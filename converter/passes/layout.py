@@ -99,16 +99,21 @@ def _data_inputs(node: Node) -> Sequence[int]:
 def _pays(graph: Graph, node: Node, data: Sequence[int], perm: Perm, moved: Moved) -> bool:
     """Whether fewer bytes are transposed once the node reads what ``perm`` was applied to."""
     saved = spent = 0
+    useful, others = False, False
     for value in {id(v): v for v in (node.inputs[index] for index in data) if v is not None}.values():
         source = _source(value)
         if source is not None and _perm(source) == perm:
             saved += _bytes(value) if only_user(graph, value) is node else 0
+            useful |= not _is_free(value.shape, perm)
         elif not value.is_constant and not _is_free(value.shape, perm):
             spent += _bytes(value)
-    if spent == 0:
-        return True
+        else:
+            others |= not value.is_constant
     back = inverse(moved.perm)
     meets = [_meets(graph, user, back, LOOK_AHEAD) for user in node.output.users]
+    if spent == 0:
+        # Where only sizes of 1 change places for all inputs, each sweep would hand the transpose to the other one.
+        return useful or not others or any(meets)
     if not all(meets) or is_output(graph, node.output):
         spent += _bytes(node.output)
     if any(meets):

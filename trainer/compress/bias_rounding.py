@@ -10,7 +10,14 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 
 aten = torch.ops.aten
-BIASED = (aten.conv1d.default, aten.conv2d.default, aten.conv_transpose2d.input, aten.linear.default)
+BIASED = (
+    aten.conv1d.default,
+    aten.conv2d.default,
+    aten.conv_transpose1d.default,
+    aten.conv_transpose2d.input,
+    aten.conv_transpose3d.input,
+    aten.linear.default,
+)
 
 
 @torch.no_grad()

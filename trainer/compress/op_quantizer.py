@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 from torchao.quantization.pt2e import (
+    FakeQuantize,
     FusedMovingAvgObsFakeQuantize,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,
@@ -28,7 +29,11 @@ from torchao.quantization.pt2e.quantizer import (
 )
 
 from microlith import ops
+from microlith.errors import Unsupported
 from microlith.ops import QuantRule
+
+from .linear_norms import is_part, norm_of, split_norms
+from .plain_convolutions import spell_out_padding
 
 aten = torch.ops.aten
 
@@ -36,7 +41,9 @@ SMALLEST_SCALE = 2**-16
 OPS: dict[Any, str] = {
     aten.conv1d.default: "conv2d",
     aten.conv2d.default: "conv2d",
+    aten.conv_transpose1d.default: "conv_transpose",
     aten.conv_transpose2d.input: "conv_transpose",
+    aten.conv_transpose3d.input: "conv_transpose",
     aten.linear.default: "dense",
     aten.matmul.default: "matmul",
     aten.bmm.default: "matmul",
@@ -105,7 +112,13 @@ OPS: dict[Any, str] = {
 }
 """Operation of PyTorch -> op whose rule it follows. What only moves numbers follows ``reshape``."""
 
+MOVERS = frozenset(
+    target for target, name in OPS.items() if name in "reshape transpose squeeze unsqueeze slice expand".split()
+)
+"""What gives elements of its input, each as it is."""
+
 CLAMPS = ("relu", "clip")
+THREE_DIMENSIONAL = (aten.conv3d.default, aten.conv3d.padding)
 NORMS = (aten.batch_norm.default,)
 CHANNEL_AXIS = {"conv2d": 0, "dense": 0, "conv_transpose": 1}
 """Of weights as PyTorch lays them out; where ``OpDef.quant.weight_axis`` lies in Microlith's layout."""
@@ -126,6 +139,7 @@ def _activation() -> QuantizationSpec:
 def _weights(axis: int | None) -> QuantizationSpec:
     """Symmetric; along ``axis``, or with one scale for all."""
     observer = MovingAverageMinMaxObserver if axis is None else MovingAveragePerChannelMinMaxObserver
+    module = FakeQuantize if axis else FusedMovingAvgObsFakeQuantize  # which knows axis 0 only
     return QuantizationSpec(
         dtype=torch.int8,
         quant_min=-127,
@@ -133,13 +147,13 @@ def _weights(axis: int | None) -> QuantizationSpec:
         qscheme=torch.per_tensor_symmetric if axis is None else torch.per_channel_symmetric,
         ch_axis=axis,
         # Weights are known, so their range is that of now.
-        observer_or_fake_quant_ctr=FusedMovingAvgObsFakeQuantize.with_args(
-            observer=observer, averaging_constant=1.0, eps=SMALLEST_SCALE
+        observer_or_fake_quant_ctr=module.with_args(
+            observer=observer, averaging_constant=1.0, eps=SMALLEST_SCALE, **({} if axis is None else {"ch_axis": axis})
         ),
     )
 
 
-def is_for_weights(module: FusedMovingAvgObsFakeQuantize) -> bool:
+def is_for_weights(module: FakeQuantize) -> bool:
     """Whether a fake quantizer is one of weights."""
     return int(module.quant_min) == -127
 
@@ -168,14 +182,18 @@ class OpQuantizer(Quantizer):
         self.activation = _activation()
         self.weighted: list[str] = []
         """Names of the nodes with weights that were annotated."""
+        self.refused: list[Unsupported] = []
+        """Convolutions that have no integer form."""
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Numbers in sums and products become constants that can be quantized."""
+        """Numbers in sums and products become constants that can be quantized; normalizations of linear layers split."""
+        spell_out_padding(model)
+        split_norms(model, self._is_skipped)
         for node in list(model.graph.nodes):
             if OPS.get(node.target) not in ("add", "sub", "mul", "div") or not is_float(node):
                 continue
             for position, argument in enumerate(node.args[:2]):
-                if isinstance(argument, int | float):
+                if isinstance(argument, int | float) and not is_part(node):
                     name = f"_number_{node.name}"
                     model.register_buffer(name, torch.tensor(float(argument)))
                     with model.graph.inserting_before(node):
@@ -187,8 +205,13 @@ class OpQuantizer(Quantizer):
 
     def annotate(self, model: GraphModule) -> GraphModule:
         for node in model.graph.nodes:
+            if not is_float(node) or self._is_skipped(node):
+                continue
+            reason = _why_not(node)
+            if reason:
+                self.refused.append(Unsupported(_module_of(node) or node.name, str(node.target), reason))
             name = OPS.get(node.target)
-            if name is None or not is_float(node) or self._is_skipped(node):
+            if name is None or is_part(node) or reason:
                 continue
             rule = ops.get(name).quant
             if rule is not None and not _only_counts(node):
@@ -199,8 +222,7 @@ class OpQuantizer(Quantizer):
         pass
 
     def _is_skipped(self, node: Node) -> bool:
-        paths = [str(path).removeprefix("L['self'].") for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
-        return any(path == name or path.startswith(f"{name}.") for path in paths for name in self.skip)
+        return any(path == name or path.startswith(f"{name}.") for path in _modules_of(node) for name in self.skip)
 
     def _annotate(self, node: Node, name: str, rule: QuantRule) -> None:
         inputs = float_inputs(node)
@@ -209,12 +231,11 @@ class OpQuantizer(Quantizer):
         fresh = [value for value in inputs if not _is_quantized(value)]
         specs: dict[Node, Any] = {}
         if weights is not None:
-            grouped = name == "conv_transpose" and len(node.args) > 6 and node.args[6] != 1
             # torchao wants to be told about the input of a convolution even where nothing is to be done.
             known = SharedQuantizationSpec(inputs[0]) if _is_quantized(inputs[0]) else self.activation
             specs = {inputs[0]: known}
             if not _is_made_of_codes(inputs[1]):
-                specs[inputs[1]] = _weights(None if grouped else weights)
+                specs[inputs[1]] = _weights(weights)
             self.weighted.append(node.name)
         elif name == "layer_norm":
             specs = {value: self.activation for value in fresh if value is inputs[0]}
@@ -246,7 +267,10 @@ class OpQuantizer(Quantizer):
             )
 
     def _norms_after(self, node: Node, name: str) -> Iterable[Node]:
-        """The batch normalization that a convolution is folded with."""
+        """The batch normalization that a layer is folded with."""
+        if name == "dense":
+            norm = norm_of(node)
+            return () if norm is None else (norm,)
         if name in ("conv2d", "conv_transpose") and len(node.users) == 1:
             (user,) = node.users
             if user.target in NORMS:
@@ -268,6 +292,25 @@ class OpQuantizer(Quantizer):
         """Whether a value lies within a layer, so that it is not quantized."""
         annotation = node.meta.get("quantization_annotation")
         return annotation is not None and annotation._annotated and annotation.output_qspec is None
+
+
+def _modules_of(node: Node) -> list[str]:
+    """The names of the modules that a node comes from, outermost first."""
+    stack = (node.meta.get("nn_module_stack") or {}).values()
+    return [str(path).removeprefix("L['self'].").removeprefix("L['self']") for path, _ in stack]
+
+
+def _module_of(node: Node) -> str:
+    return next((path for path in reversed(_modules_of(node)) if path), "")
+
+
+def _why_not(node: Node) -> str:
+    """Why a convolution has no integer form; "": it has one, or is none."""
+    if node.target in THREE_DIMENSIONAL:
+        return "convolutions over three dimensions run in floating point only"
+    if OPS.get(node.target) == "conv_transpose" and len(node.args) > 6 and node.args[6] != 1:
+        return "transposed convolutions of several groups run in floating point only"
+    return ""
 
 
 def _is_quantized(node: Node) -> bool:

@@ -18,7 +18,9 @@ from microlith.errors import InputError, MicrolithError
 
 from .bias_rounding import round_biases
 from .compressor import Compressor
-from .op_quantizer import OpQuantizer, is_for_weights
+from .linear_norms import fold_norms_of_linears
+from .needless_pairs import remove_needless_pairs
+from .op_quantizer import MOVERS, OpQuantizer, is_for_weights
 
 MODE_FLAGS = {
     torch.ops.aten.dropout.default: 2,
@@ -75,6 +77,13 @@ class QAT(Compressor):
         quantizer = OpQuantizer(self.skip)
         graph = trace(model.train(), self.sample)
         prepared = quantize_pt2e.prepare_qat_pt2e(graph, quantizer)
+        if quantizer.refused:
+            names = ", ".join(f'"{item.node}"' for item in quantizer.refused)
+            raise QuantizationError(
+                "\n".join(["no integer form:", *(f"  {item.op} '{item.node}': {item.reason}" for item in quantizer.refused)]),
+                where=type(model).__name__,
+                hint=f"QAT(skip=[{names}]) leaves them in floating point",
+            )
         if not quantizer.weighted:
             raise QuantizationError(
                 "there is no layer with weights that has an integer form",
@@ -94,8 +103,10 @@ class QAT(Compressor):
         if self.sample is not None:
             with torch.no_grad():
                 model.eval()(*self.sample)  # the scales of the weights as they are now
+        fold_norms_of_linears(model.graph_module)
         converted = quantize_pt2e.convert_pt2e(model.graph_module)
         round_biases(converted)
+        remove_needless_pairs(converted, MOVERS)
         return ModeModule(converted, fixed=True).eval()
 
 
@@ -138,7 +149,7 @@ class ModeModule(nn.Module):
                 node.args = (*node.args[:position], training, *node.args[position + 1 :])
         self.graph_module.recompile()
         for module in self.graph_module.modules():
-            if isinstance(module, pt2e.FusedMovingAvgObsFakeQuantize):
+            if isinstance(module, pt2e.FakeQuantize):
                 # The range of weights is known at any time; that of activations is learnt.
                 learns = training and not self._frozen
                 module.enable_observer(learns or is_for_weights(module))
