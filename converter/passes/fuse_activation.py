@@ -44,9 +44,11 @@ def clamped(inner: Range, outer: Range) -> Range:
 
 
 def _fuse(graph: Graph, node: Node, limits: Range) -> bool:
-    layer, reader = node.input(0).producer, node
+    layer: Node | None = node.input(0).producer
+    reader = node
     while _is_reshape_of_floats(layer) and only_user(graph, layer.output) is reader:
-        layer, reader = layer.input(0).producer, layer
+        reader = layer
+        layer = reader.input(0).producer
     if layer is None or not has_clamp(layer) or only_user(graph, layer.output) is not reader:
         return False
     if not layer.output.dtype.is_float and layer.output.quant is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batch normalization behind linear layers, as part of their weights while integers are learnt.
 
-torchao does so for convolutions; here is the same for ``linear`` (Krishnamoorthi, 2018, arXiv:1806.08342, section 3.2.2):
-the weights are rounded as the folded layer will have them, times ``gamma / sqrt(running_var + eps)``, and what that
+torchao does so for convolutions; here is the same for ``linear`` (Krishnamoorthi, 2018, arXiv:1806.08342): the weights
+are rounded as the folded layer will have them, times ``gamma / sqrt(running_var + eps)``, and what that
 factor did to the result is taken back before the normalization, which goes on with the statistics of the batch.
 """
 
@@ -33,7 +33,7 @@ def _norm_behind(node: Node) -> Node | None:
 
 
 def split_norms(model: GraphModule, skipped: Callable[[Node], bool]) -> int:
-    """Rewrites each pair for training, in place, but for the layers that are ``skipped``; returns how many there were."""
+    """Rewrites each pair for training, in place, but for those that are ``skipped``; returns how many there were."""
     pairs = [
         (node, norm)
         for node in model.graph.nodes
@@ -119,13 +119,13 @@ def _pairs(model: GraphModule) -> Iterator[tuple[Node, Node]]:
 
 def _parameters(linear: Node, norm: Node) -> tuple[Node, Node | None]:
     """Weights and bias of a pair as they are trained."""
-    scaled = linear.args[1].args[0]  # type: ignore[union-attr]
+    scaled = linear.args[1].args[0]
     behind: Any = norm.args[0]
-    return scaled.args[0], behind.args[1] if behind.target == aten.add.Tensor else None  # type: ignore[union-attr,return-value]
+    return scaled.args[0], behind.args[1] if behind.target == aten.add.Tensor else None
 
 
 def _constant(model: GraphModule, node: Any) -> Tensor:
     value: Any = model
     for part in str(node.target).split("."):
         value = getattr(value, part)
-    return value  # type: ignore[no-any-return]
+    return value

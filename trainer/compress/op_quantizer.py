@@ -186,7 +186,7 @@ class OpQuantizer(Quantizer):
         """Convolutions that have no integer form."""
 
     def transform_for_annotation(self, model: GraphModule) -> GraphModule:
-        """Numbers in sums and products become constants that can be quantized; normalizations of linear layers split."""
+        """Numbers in sums become constants that can be quantized; padding and normalizations get a form with rules."""
         spell_out_padding(model)
         split_norms(model, self._is_skipped)
         for node in list(model.graph.nodes):

@@ -23,8 +23,9 @@ def spell_out_padding(model: GraphModule) -> int:
     found = [node for node in model.graph.nodes if node.target in WITH_NUMBERS]
     for node in found:
         node.target, rank = WITH_NUMBERS[node.target]
-        defaults: tuple[Any, ...] = (None, None, None, [1] * rank, "valid", [1] * rank, 1)
-        x, weight, bias, stride, padding, dilation, groups = (*node.args, *defaults[len(node.args) :])
+        given: list[Any] = list(node.args)
+        defaults = [None, None, None, [1] * rank, "valid", [1] * rank, 1]
+        x, weight, bias, stride, padding, dilation, groups = given + defaults[len(given) :]
         sizes = weight.meta["val"].shape[2:]
         reach = (
             [step * (int(size) - 1) for step, size in zip(_each(dilation, rank), sizes, strict=True)]

@@ -16,7 +16,7 @@ from torchao.quantization.pt2e import quantize_pt2e
 
 from microlith.errors import InputError, MicrolithError
 
-from .bias_rounding import round_biases
+from .bias_rounding import BIASED, round_biases
 from .compressor import Compressor
 from .linear_norms import fold_norms_of_linears
 from .needless_pairs import remove_needless_pairs
@@ -78,11 +78,12 @@ class QAT(Compressor):
         graph = trace(model.train(), self.sample)
         prepared = quantize_pt2e.prepare_qat_pt2e(graph, quantizer)
         if quantizer.refused:
-            names = ", ".join(f'"{item.node}"' for item in quantizer.refused)
+            refused = ", ".join(f'"{item.node}"' for item in quantizer.refused)
+            lines = [f"  {item.op} '{item.node}': {item.reason}" for item in quantizer.refused]
             raise QuantizationError(
-                "\n".join(["no integer form:", *(f"  {item.op} '{item.node}': {item.reason}" for item in quantizer.refused)]),
+                "\n".join(["no integer form:", *lines]),
                 where=type(model).__name__,
-                hint=f"QAT(skip=[{names}]) leaves them in floating point",
+                hint=f"QAT(skip=[{refused}]) leaves them in floating point",
             )
         if not quantizer.weighted:
             raise QuantizationError(
@@ -106,7 +107,7 @@ class QAT(Compressor):
         fold_norms_of_linears(model.graph_module)
         converted = quantize_pt2e.convert_pt2e(model.graph_module)
         round_biases(converted)
-        remove_needless_pairs(converted, MOVERS)
+        remove_needless_pairs(converted, MOVERS, BIASED)
         return ModeModule(converted, fixed=True).eval()
 
 
