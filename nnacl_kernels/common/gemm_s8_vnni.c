@@ -33,6 +33,35 @@ NNACL_ALWAYS_INLINE void tile_step(__m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANE
     }
 }
 
+/* One row: four sums at a time for each panel, because few sums would wait for each other. Returns how many bytes of
+ * the row are done. */
+NNACL_ALWAYS_INLINE int32_t tile_row(__m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
+                                     const int8_t *const a[NNACL_TILE_ROWS], int32_t run, const int8_t **b,
+                                     ptrdiff_t panel_step, const int32_t panels) {
+    __m512i more[3][NNACL_TILE_ROWS][NNACL_TILE_PANELS];
+    int32_t i = 0;
+    if (run < 32) {
+        return 0;
+    }
+#pragma GCC unroll 3
+    for (int32_t j = 0; j < panels; j++) {
+        more[0][0][j] = more[1][0][j] = more[2][0][j] = _mm512_setzero_si512();
+    }
+    for (; i + 16 <= run; i += 16, *b += 16 * NNACL_PANEL_QUAD) {
+        tile_step(sums, a, i, 4, *b, panel_step, 1, panels);
+#pragma GCC unroll 3
+        for (int32_t s = 0; s < 3; s++) {
+            tile_step(more[s], a, i + 4 * s + 4, 4, *b + (4 * s + 4) * NNACL_PANEL_QUAD, panel_step, 1, panels);
+        }
+    }
+#pragma GCC unroll 3
+    for (int32_t j = 0; j < panels; j++) {
+        const __m512i pair = _mm512_add_epi32(more[0][0][j], more[1][0][j]);
+        sums[0][j] = _mm512_add_epi32(sums[0][j], _mm512_add_epi32(pair, more[2][0][j]));
+    }
+    return i;
+}
+
 static __attribute__((noinline)) void tile_finish(const nnacl_tile *t, const __m512i *sums, int32_t rows,
                                                   int32_t panels) {
     for (int32_t j = 0; j < panels; j++) {
@@ -98,6 +127,9 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
             a[r] = t->a[r * t->a_step + tap];
         }
         int32_t i = 0;
+        if (rows == 1) {
+            i = tile_row(sums, a, t->run, &b, t->panel_step, panels);
+        }
         for (; i + 4 <= t->run; i += 4, b += 4 * NNACL_PANEL_QUAD) {
             tile_step(sums, a, i, 4, b, t->panel_step, rows, panels);
         }
