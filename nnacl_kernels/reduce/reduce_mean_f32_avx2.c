@@ -5,22 +5,35 @@
 
 NNACL_DECLARE(nnacl_reduce_mean_f32_avx2);
 
-#define BLOCK 4 /* vectors of neighbours that are summed at once */
+#define BLOCK 4  /* vectors of neighbours that are summed at once */
+#define PIECE 64 /* elements whose sum is formed on its own before it joins the total: keeps long sums accurate */
 
 /* Means of `width` <= BLOCK * LANES neighbours, whose next elements lie `step` further. */
 vector_inline void means(const float *x, ptrdiff_t step, int32_t count, int32_t width, float *y, const bool whole) {
-    vector sums[BLOCK];
+    vector totals[BLOCK];
 #pragma GCC unroll 4
     for (int32_t i = 0; i < BLOCK; i++) {
-        sums[i] = spread(0.0f);
+        totals[i] = spread(0.0f);
     }
-    for (int32_t j = 0; j < count; j++, x += step) {
+    for (int32_t j = 0; j < count;) {
+        const int32_t end = count - j < PIECE ? count : j + PIECE;
+        vector sums[BLOCK];
 #pragma GCC unroll 4
         for (int32_t i = 0; i < BLOCK; i++) {
-            const int32_t lanes = whole ? LANES : width - i * LANES;
-            if (lanes > 0) {
-                sums[i] = add(sums[i], load(x + i * LANES, lanes_of(lanes)));
+            sums[i] = spread(0.0f);
+        }
+        for (; j < end; j++, x += step) {
+#pragma GCC unroll 4
+            for (int32_t i = 0; i < BLOCK; i++) {
+                const int32_t lanes = whole ? LANES : width - i * LANES;
+                if (lanes > 0) {
+                    sums[i] = add(sums[i], load(x + i * LANES, lanes_of(lanes)));
+                }
             }
+        }
+#pragma GCC unroll 4
+        for (int32_t i = 0; i < BLOCK; i++) {
+            totals[i] = add(totals[i], sums[i]);
         }
     }
     const vector divisor = spread((float)count);
@@ -28,7 +41,7 @@ vector_inline void means(const float *x, ptrdiff_t step, int32_t count, int32_t 
     for (int32_t i = 0; i < BLOCK; i++) {
         const int32_t lanes = whole ? LANES : width - i * LANES;
         if (lanes > 0) {
-            store(y + i * LANES, lanes_of(lanes), _mm256_div_ps(sums[i], divisor));
+            store(y + i * LANES, lanes_of(lanes), _mm256_div_ps(totals[i], divisor));
         }
     }
 }

@@ -10,6 +10,9 @@
 /* Outputs that are computed together at most: up to 32 bytes of accumulators, to save stack. */
 #define NNACL_REDUCE_BLOCK(accumulator) (sizeof(accumulator) > 4 ? 4 : 8)
 
+/* Elements of a run that are accumulated apart, where they are not neighbours. */
+#define NNACL_REDUCE_PIECE 64
+
 typedef struct nnacl_reduce_walk {
     int32_t outputs;   /* elements of y */
     int32_t row;       /* neighbours in y that are neighbours in x */
@@ -64,8 +67,8 @@ static inline int32_t nnacl_reduce_block(const nnacl_reduce_walk *walk, int32_t 
 
 /* Defines a kernel over nnacl_reduce_params. `accumulator` is its type, `start` the neutral value; `combine` joins the
  * accumulators a and b, `finish` makes one y from the accumulator a, p and the number of elements, count.
- * Each run is accumulated apart before it joins the rest, which keeps long float sums accurate; a contiguous run takes
- * eight accumulators in turn. */
+ * Each run, or piece of one, is accumulated apart before it joins the rest, which keeps long float sums accurate; a
+ * contiguous run takes eight accumulators in turn. */
 #define NNACL_REDUCE_KERNEL(symbol, type, accumulator, start, combine, finish)                                         \
     static inline accumulator symbol##_join(accumulator a, accumulator b) {                                            \
         return combine;                                                                                                \
@@ -110,17 +113,20 @@ static inline int32_t nnacl_reduce_block(const nnacl_reduce_walk *walk, int32_t 
                     total[0] = symbol##_join(total[0], symbol##_line(run, walk.length));                               \
                     continue;                                                                                          \
                 }                                                                                                      \
-                accumulator part[NNACL_REDUCE_BLOCK(accumulator)];                                                     \
-                for (int32_t i = 0; i < n; i++) {                                                                      \
-                    part[i] = start;                                                                                   \
-                }                                                                                                      \
-                for (int32_t j = 0; j < walk.length; j++) {                                                            \
+                for (int32_t j = 0; j < walk.length;) {                                                                \
+                    const int32_t piece = walk.length - j < NNACL_REDUCE_PIECE ? walk.length : j + NNACL_REDUCE_PIECE; \
+                    accumulator part[NNACL_REDUCE_BLOCK(accumulator)];                                                 \
                     for (int32_t i = 0; i < n; i++) {                                                                  \
-                        part[i] = symbol##_join(part[i], run[j * walk.step + i]);                                      \
+                        part[i] = start;                                                                               \
                     }                                                                                                  \
-                }                                                                                                      \
-                for (int32_t i = 0; i < n; i++) {                                                                      \
-                    total[i] = symbol##_join(total[i], part[i]);                                                       \
+                    for (; j < piece; j++) {                                                                           \
+                        for (int32_t i = 0; i < n; i++) {                                                              \
+                            part[i] = symbol##_join(part[i], run[j * walk.step + i]);                                  \
+                        }                                                                                              \
+                    }                                                                                                  \
+                    for (int32_t i = 0; i < n; i++) {                                                                  \
+                        total[i] = symbol##_join(total[i], part[i]);                                                   \
+                    }                                                                                                  \
                 }                                                                                                      \
             }                                                                                                          \
             for (int32_t i = 0; i < n; i++) {                                                                          \
