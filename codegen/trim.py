@@ -79,13 +79,10 @@ def _needs(text: str, program: Program) -> str:
     used = [(call, call.kernel) for call in program.all_calls if call.kernel is not None]
     roundings = (int(call.fields["rounding"]) for call, _ in used if "rounding" in call.fields)
     exact = any(needs.needs_exact(kernel, call.packed) for call, kernel in used)
-    compact = [needs.is_compact(kernel, call.packed) for call, kernel in used if needs.may_be_compact(kernel)]
     zeros = any(call.fields.get("w_zero") for call, _ in used)
     answers = {
         "PARTS": 0,
         "EXACT": int(exact),
-        "WIDE": int(not all(compact)),
-        "COMPACT": int(any(compact)),
         "W_ZERO": int(zeros),
         "BITS": sum({1 << int(call.fields["bits"]) for call, _ in used if "bits" in call.fields}),
         "PACKED_EXP": int(compact_exp.is_packed(program)),

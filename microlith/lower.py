@@ -17,7 +17,7 @@ from .accesses import accesses_of_tensors, accesses_of_workspace, bytes_read
 from .binding import Binding, BoundNode, bind_graph
 from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
-from .nnacl_kernels import catalogue, needs, planner
+from .nnacl_kernels import catalogue, planner
 from .optimum import Planned
 from .order import choose_order
 from .regions import MemoryRegion, PlacedRegion, place
@@ -576,7 +576,7 @@ def _call(
     packed = {} if other is None else dict(other.packed)
     for index, array in enumerate(arrays if other is None else ()):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
-            packed[index] = data[: needs.used_bytes(kernel, data)] if index == 1 else data
+            packed[index] = data
     inputs = tuple(
         None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)

@@ -9,9 +9,6 @@ enum {
     NNACL_NEEDS_PARTS = 1,
     /* to requantize sums for which there is no line (common/requant_line.h) */
     NNACL_NEEDS_EXACT = 1,
-    /* to read lines in whole words, and compact ones (common/compact_lines.h) */
-    NNACL_NEEDS_WIDE = 1,
-    NNACL_NEEDS_COMPACT = 1,
     /* to multiply by weights of s8 whose zero point is not 0 */
     NNACL_NEEDS_W_ZERO = 1,
     /* to read the table of a quantized softmax as products (softmax/softmax_s8.h) */

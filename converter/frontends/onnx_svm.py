@@ -74,11 +74,7 @@ def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
     labels, kind = labels_of(node), node.text("kernel_type", "LINEAR")
     counts = node.integers("vectors_per_class") or []
     slopes, shifts = node.reals("prob_a") or [], node.reals("prob_b") or []
-    if (transform := node.text("post_transform", "NONE")) != "NONE":
-        raise Reject(f"attribute 'post_transform' is '{transform}'")
-    if len(shifts) != len(slopes):
-        raise Reject(f"{len(slopes)} numbers in prob_a, {len(shifts)} in prob_b")
-    if slopes and len(labels) != 2:
+    if node.text("post_transform", "NONE") != "NONE" or (slopes and (len(labels) != 2 or len(shifts) != len(slopes))):
         raise Reject("probabilities of more than two classes are not supported", "export it without them")
     if len(counts) != len(labels) or len(labels) < 2:
         raise Reject(f"{len(counts)} groups of support vectors for {len(labels)} classes are not supported")

@@ -5,14 +5,12 @@
 
 #include <string.h>
 
-#include "common/compact_pack.h"
 #include "common/requant_line.h"
 #include "common/runs.h"
 
-/* The first word of the packed weights is the shift of the lines; with 0 there are none, and the ends of the lines hold
- * what the exact requantization wants. Then follow the lines of all pairs and their units; with an odd number of
- * channels the last pair repeats the channel before the last. With compact lines (compact_lines.h) the size in bytes
- * and the units follow, and behind them the channels as they are. */
+/* The first word of the packed weights is the shift of the lines; with 0 there are none, and the ends of the pairs hold
+ * what the exact requantization wants. Then the pairs follow; with an odd number of channels the last pair repeats the
+ * channel before the last. */
 static inline int32_t nnacl_gemm_pairs(int32_t channels) {
     return channels / 2 + channels % 2;
 }
@@ -52,46 +50,22 @@ static inline char *nnacl_gemm_pack_pair(const int8_t *w, ptrdiff_t step, nnacl_
     return to;
 }
 
-static inline int32_t nnacl_pair_first(int32_t channels, int32_t pair) {
-    return pair * 2 + 1 < channels ? pair * 2 : channels - 2;
-}
-
-/* The units of all pairs. */
-static inline char *nnacl_gemm_pack_pairs(const nnacl_line_layer *layer, nnacl_runs runs, char *to) {
-    const int32_t zeros = nnacl_zero_units(layer->w_zero, runs);
-    for (int32_t pair = 0; pair < nnacl_gemm_pairs(layer->channels); pair++) {
-        const int8_t *w = layer->weights + nnacl_pair_first(layer->channels, pair) * layer->channel_step;
-        to = nnacl_gemm_pack_pair(w, layer->channel_step, runs, to);
-        memset(to, layer->w_zero, (size_t)zeros * 4);
-        to += zeros * 4;
-    }
-    return to;
-}
-
-/* Weights are [channels][runs]. At least two channels. `longest`: runs of more elements get no compact lines. */
-static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs runs, int32_t longest, void *packed) {
-    const uint32_t head = runs.length <= longest ? nnacl_compact_head(layer, false) : 0;
-    if (head) {
-        char *const size = nnacl_put_s32((char *)packed, (int32_t)head);
-        nnacl_compact_writer writer = {nnacl_gemm_pack_pairs(layer, runs, size + sizeof(int32_t)), 0, 0};
-        for (int32_t channel = 0; channel < layer->channels; channel++) {
-            nnacl_compact_put_channel(layer, head, channel, &writer);
-        }
-        nnacl_put_s32(size, (int32_t)(nnacl_compact_end(&writer) - (char *)packed));
-        return;
-    }
+/* Weights are [channels][runs]. At least two channels. */
+static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs runs, void *packed) {
     const int32_t shift = nnacl_line_shift(layer);
     char *to = nnacl_put_s32((char *)packed, shift);
     for (int32_t pair = 0; pair < nnacl_gemm_pairs(layer->channels); pair++) {
-        const int32_t a = nnacl_pair_first(layer->channels, pair);
+        const int32_t a = pair * 2 + 1 < layer->channels ? pair * 2 : layer->channels - 2;
         nnacl_line lines[2];
         nnacl_lines_of_channels(layer, (const int32_t[2]){a, a + 1}, 2, shift, lines);
         to = nnacl_put_s32(nnacl_put_s32(to, lines[0].start), lines[1].start);
+        to = nnacl_gemm_pack_pair(layer->weights + a * layer->channel_step, layer->channel_step, runs, to);
+        memset(to, layer->w_zero, (size_t)nnacl_zero_units(layer->w_zero, runs) * 4);
+        to += nnacl_zero_units(layer->w_zero, runs) * 4;
         for (int32_t i = 0; i < 2; i++) {
             to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
         }
     }
-    nnacl_gemm_pack_pairs(layer, runs, to);
 }
 
 /* The same in groups of four channels, for gemm_s8_mve.h. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/compact_lines.h"
 #include "common/finish_s8.h"
 #include "common/requant.h"
 #include "conv/conv.h"
@@ -100,30 +99,15 @@ static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthw
     }
 }
 
-static inline bool is_compact(const nnacl_sweep *s) {
-    return NNACL_NEEDS_COMPACT && (!NNACL_NEEDS_WIDE || s->compact);
-}
-
 static void begin(const nnacl_sweep *s, int32_t channel, int32_t channels) {
     uint32_t *weights = s->weights;
     const int8_t *taps = s->taps + (ptrdiff_t)channel * s->multiplier * 9;
-    const int32_t zero = NNACL_NEEDS_W_ZERO ? s->p->w_zero : 0, factor = is_compact(s) ? 256 : 1;
-    int32_t *line = (int32_t *)s->weights + NNACL_SWEEP_CHANNELS_DSP * s->multiplier * NNACL_SWEEP_WEIGHTS_DSP;
-    nnacl_compact_reader reader = {0};
-    if (is_compact(s)) {
-        reader = nnacl_compact_at(s->head, s->compact, channel * s->multiplier, s->p->y_zero);
-    }
-    for (int32_t output = 0; output < channels * s->multiplier; output++, taps += 9, line += 3) {
-        int32_t sum = 0;
+    const int32_t zero = NNACL_NEEDS_W_ZERO ? s->p->w_zero : 0;
+    for (int32_t output = 0; output < channels * s->multiplier; output++, taps += 9) {
         for (int32_t i = 0; i < 5; i++) {
             const int8_t *w = taps + (i < 3 ? i : i - 3) * 3;
-            const int32_t a = w[0] - zero, b = w[1] - zero, c = w[2] - zero;
-            *weights++ = pair_of(a * factor, b * factor);
-            *weights++ = pair_of(b * factor, c * factor);
-            sum += i < 3 ? a + b + c : 0;
-        }
-        if (is_compact(s)) {
-            nnacl_compact_next(&reader, s->p->x_zero * sum, line, line + 1);
+            *weights++ = pair_of(w[0] - zero, w[1] - zero);
+            *weights++ = pair_of(w[1] - zero, w[2] - zero);
         }
     }
     nnacl_depthwise_3x3_dsp *row = s->row;
@@ -136,7 +120,7 @@ static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) 
         s->sweep.stride == 1 ? nnacl_depthwise_3x3_stride1_dsp : nnacl_depthwise_3x3_stride2_dsp;
     nnacl_depthwise_3x3_dsp *row = s->row;
     row->weights = (const uint32_t *)s->weights + (slot ? NNACL_RING_ROWS - slot : 0) * 2;
-    row->lines = s->lines + (is_compact(s) ? 0 : 3 * channel * s->multiplier);
+    row->lines = s->lines + 3 * channel * s->multiplier;
     row->y = y;
     for (int32_t m = 0; m < s->multiplier; m++) {
         if (!NNACL_NEEDS_EXACT || !s->is_exact) {
@@ -158,16 +142,7 @@ static NNACL_NOINLINE void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_para
     nnacl_sweep_begin(&s, p, packed);
     uint32_t *weights = ctx->workspace;
     s.weights = weights;
-    weights += NNACL_SWEEP_CHANNELS_DSP * s.multiplier * NNACL_SWEEP_WEIGHTS_DSP;
-    if (NNACL_NEEDS_COMPACT && (!NNACL_NEEDS_WIDE || packed[0] & NNACL_COMPACT)) {
-        s.head = (uint32_t)packed[0];
-        s.shift = NNACL_COMPACT_SHIFT;
-        s.is_exact = false;
-        s.lines = (const int32_t *)weights;
-        s.taps = (const int8_t *)(packed + 2);
-        s.compact = (const uint32_t *)packed + 2 + (p->out_c * 9 + 3) / 4;
-    }
-    s.ring_start = (int8_t *)(weights + NNACL_SWEEP_CHANNELS_DSP * s.multiplier * 3);
+    s.ring_start = (int8_t *)(weights + NNACL_SWEEP_CHANNELS_DSP * s.multiplier * NNACL_SWEEP_WEIGHTS_DSP);
     s.plane = nnacl_sweep_pairs(&s.sweep, s.sweep.out) * NNACL_RING_ROWS;
     nnacl_depthwise_3x3_dsp row = {
         .x = (const uint32_t *)(const void *)s.ring_start,
@@ -185,18 +160,15 @@ static NNACL_NOINLINE void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_para
 /* --- any taps ------------------------------------------------------------------------------------------------------
  */
 
-static nnacl_taps_groups groups_of(const nnacl_conv2d_params *p, int32_t shift) {
-    if (NNACL_NEEDS_COMPACT && (!NNACL_NEEDS_WIDE || shift == NNACL_COMPACT_SHIFT)) {
-        return nnacl_taps_high_s8_dsp;
-    }
+static nnacl_taps_groups groups_of(const nnacl_conv2d_params *p) {
     return NNACL_NEEDS_W_ZERO && p->w_zero ? nnacl_taps_s16_dsp : nnacl_taps_s8_dsp;
 }
 
 static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
+    const nnacl_taps_groups groups = groups_of(p);
     int32_t sums[4];
     at->sums = sums;
-    groups_of(p, at->shift)(at);
-    const int32_t *line = at->lines + 4;
+    const int32_t *line = groups(at) - 8;
     for (int32_t i = 0; NNACL_NEEDS_EXACT && at->shift == 0 && i < 4; i++) {
         at->y[i] =
             nnacl_finish_exact(sums[i], line + 2 * i, nnacl_channel_rounding(p->rounding, p->out_c, at->channel + i),
@@ -204,35 +176,10 @@ static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
     }
 }
 
-/* The lines of all groups from compact ones. */
-static void unpack_groups(const nnacl_conv2d_params *p, const int32_t *packed, int32_t groups, int32_t taps,
-                          int32_t *lines) {
-    nnacl_compact_reader reader = nnacl_compact_at((uint32_t)packed[0], packed + 2 + groups * taps, 0, p->y_zero);
-    for (int32_t group = 0; group < groups; group++, lines += NNACL_TAPS_LINES_DSP) {
-        for (int32_t i = 0; i < 4; i++) {
-            nnacl_compact_next(&reader, 0, lines + i, lines + 4 + 2 * i);
-        }
-    }
-}
-
 static NNACL_NOINLINE void run_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
                                     const int32_t *packed, int8_t *y, nnacl_range share) {
-    const int32_t groups = nnacl_channel_groups(p->in_c, 4), taps = p->kernel_h * p->kernel_w;
-    const bool compact = NNACL_NEEDS_COMPACT && (!NNACL_NEEDS_WIDE || packed[0] & NNACL_COMPACT);
-    const int32_t shift = compact ? NNACL_COMPACT_SHIFT : NNACL_SHIFT_OF(packed[0]);
-    int32_t *const lines = (int32_t *)ctx->workspace + taps + (p->in_c + 3) / 4;
-    if (compact) {
-        unpack_groups(p, packed, groups, taps, lines);
-    }
-    const nnacl_taps_walk walk = {.width = 4,
-                                  .ends = 8,
-                                  .first = compact ? packed + 2 : packed + 1 + groups * NNACL_TAPS_LINES_DSP,
-                                  .lines = compact ? lines : packed + 1,
-                                  .line_words = NNACL_TAPS_LINES_DSP,
-                                  .all = groups_of(p, shift),
-                                  .one = run_group};
-    const bool is_mixed = NNACL_NEEDS_EXACT && !compact && packed[0] & NNACL_LINES_MIXED;
-    nnacl_walk_taps(ctx, p, x, is_mixed, shift, y, share, &walk);
+    const nnacl_taps_walk walk = {4, NNACL_TAPS_WORDS_DSP, 8, groups_of(p), run_group};
+    nnacl_walk_taps(ctx, p, x, packed, NNACL_SHIFT_OF(packed[0]), y, share, &walk);
 }
 
 void nnacl_depthwise_conv2d_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[],

@@ -21,13 +21,11 @@ typedef struct nnacl_sweep {
     int32_t x_along, x_across; /* from an input to the next along the sweep, and from a row of the ring to the next */
     int32_t y_along, y_across;
     int32_t shift;
-    bool is_exact;           /* in some channels or all */
-    const int32_t *lines;    /* of all output channels, or of those at hand */
-    const uint32_t *compact; /* compact lines (compact_lines.h) of all output channels, or NULL */
-    uint32_t head;           /* their first word */
-    const int8_t *taps;      /* of all output channels */
-    int32_t first, count;    /* outputs along the sweep that are wanted */
-    void *weights;           /* of the output channels at hand, and their ring */
+    bool is_exact;        /* in some channels or all */
+    const int32_t *lines; /* of all output channels */
+    const int8_t *taps;   /* of all output channels */
+    int32_t first, count; /* outputs along the sweep that are wanted */
+    void *weights;        /* of the output channels at hand, and their ring */
     int8_t *ring_start;
     int32_t plane; /* of the ring from channel to channel */
     void *row;     /* what the kernel keeps for the channels at hand */
@@ -61,8 +59,6 @@ static inline void nnacl_sweep_begin(nnacl_sweep *s, const nnacl_conv2d_params *
     s->shift = NNACL_SHIFT_OF(packed[0]);
     s->is_exact = packed[0] == 0 || packed[0] & NNACL_LINES_MIXED;
     s->lines = packed + 1;
-    s->compact = NULL;
-    s->head = 0;
     s->taps = (const int8_t *)(packed + 1 + 3 * p->out_c);
 }
 
@@ -123,7 +119,6 @@ typedef struct nnacl_taps {
     int8_t *y;                 /* of that */
     int32_t shift;             /* of the lines, for MVE less than 0; 0: `sums` is wanted, of one group */
     int32_t *sums;
-    const int32_t *lines; /* of the first group, for the DSP extension */
 } nnacl_taps;
 
 /* Computes one group of channels, exactly when `shift` is 0. */
@@ -146,25 +141,23 @@ static inline void nnacl_find_taps(const nnacl_conv2d_params *p, const int8_t *i
 
 /* How a kernel goes over the channels of a position. */
 typedef struct nnacl_taps_walk {
-    int32_t width;        /* channels of a group */
-    int32_t group_words;  /* of a group beside its weights */
-    int32_t ends;         /* words from the end of a group, or of its lines, back to its first multiplier */
-    const int32_t *first; /* the first group */
-    const int32_t *lines; /* of the first group, NULL: they are in the groups */
-    int32_t line_words;   /* of a group */
+    int32_t width;       /* channels of a group */
+    int32_t group_words; /* of a group beside its weights */
+    int32_t ends;        /* words from the end of a group back to its first multiplier */
     nnacl_taps_groups all;
     nnacl_taps_group one;
 } nnacl_taps_walk;
 
 /* The rows of outputs in `share`. The last group overlaps the one before it when the channels are no multiple of the
- * width. `shift` is that of the lines as the functions want it; `is_mixed`: there are groups without among those with.
- */
-static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x, bool is_mixed,
-                                   int32_t shift, int8_t *y, nnacl_range share, const nnacl_taps_walk *walk) {
+ * width. `packed` begins with the shift of the lines; `shift` is that as the functions want it. */
+static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
+                                   const int32_t *packed, int32_t shift, int8_t *y, nnacl_range share,
+                                   const nnacl_taps_walk *walk) {
     const int8_t **taps = ctx->workspace;
     const int32_t count = p->kernel_h * p->kernel_w, width = walk->width, groups = nnacl_channel_groups(p->in_c, width);
     const int32_t tap_bytes = NNACL_NEEDS_W_ZERO && p->w_zero ? 2 * width : width;
     const int32_t words = walk->group_words + count * tap_bytes / 4;
+    const bool is_mixed = NNACL_NEEDS_EXACT && packed[0] & NNACL_LINES_MIXED;
     int8_t *zeros = (int8_t *)(taps + count);
     memset(zeros, p->x_zero, (size_t)p->in_c);
     nnacl_taps at = {.taps = taps, .count = count};
@@ -177,20 +170,17 @@ static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_para
             int32_t done = 0;
             at.shift = shift;
             if (!is_mixed && (!NNACL_NEEDS_EXACT || shift)) {
-                at.group = walk->first;
-                at.lines = walk->lines;
+                at.group = packed + 1;
                 at.groups = done = p->in_c / width;
                 at.channel = 0;
                 at.y = pixel;
                 walk->all(&at);
             }
             for (at.groups = 1; done < groups; done++) {
-                at.group = walk->first + (ptrdiff_t)done * words;
-                at.lines = walk->lines ? walk->lines + (ptrdiff_t)done * walk->line_words : NULL;
-                const int32_t *end = at.lines ? at.lines + walk->line_words : at.group + words;
+                at.group = packed + 1 + (ptrdiff_t)done * words;
                 at.channel = nnacl_group_channel(p->in_c, done, width);
                 at.y = pixel + at.channel;
-                at.shift = is_mixed && end[-walk->ends] < 0 ? 0 : shift;
+                at.shift = is_mixed && at.group[words - walk->ends] < 0 ? 0 : shift;
                 walk->one(p, &at);
             }
         }

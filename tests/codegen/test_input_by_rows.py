@@ -181,7 +181,7 @@ def test_other_models_are_refused(graph: Graph, reason: str, tmp_path: Path) -> 
 
 def test_a_limit_that_only_rows_can_keep_says_so(tmp_path: Path) -> None:
     with pytest.raises(TargetError) as error:
-        generate(int8_cnn(height=64), "cortex-m4", tmp_path / "a", ram_limit=3700)
+        generate(int8_cnn(height=64), "cortex-m4", tmp_path / "a", ram_limit=3600)
     assert "with --input-by-rows" in str(error.value.hint) and "suffice" in str(error.value.hint)
 
 
