@@ -10,7 +10,10 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from microlith.errors import InputError, ShapeError
+from microlith.errors import InputError, MicrolithError, ShapeError
+
+from .argument_checks import require_number
+from .objectives import describe_tensor
 
 
 class Distillation(Callback):
@@ -35,10 +38,13 @@ class Distillation(Callback):
         temperature: float = 4.0,
         kind: Literal["classes", "mse"] = "classes",
     ) -> None:
-        if not 0 <= weight <= 1:
+        if not isinstance(teacher, nn.Module):
+            raise InputError(
+                f"the teacher is {teacher!r}, no module of PyTorch", where="Distillation", hint="fit(…).model"
+            )
+        if not 0 <= require_number(weight, "weight", where="Distillation") <= 1:
             raise InputError(f"weight is {weight}; it is a share from 0 to 1", where="Distillation")
-        if temperature <= 0:
-            raise InputError(f"temperature is {temperature}; it must be above 0", where="Distillation")
+        require_number(temperature, "temperature", above=0, where="Distillation")
         if kind not in ("classes", "mse"):
             raise InputError(f"there is no kind {kind!r}", where="Distillation", hint="classes or mse")
         self.teacher, self.weight, self.temperature, self.kind = teacher, weight, temperature, kind
@@ -49,7 +55,13 @@ class Distillation(Callback):
     def change_loss(self, loss: Tensor, inputs: tuple[Tensor, ...], prediction: Any, target: Any) -> Tensor:
         """The loss with the share of the teacher."""
         with torch.no_grad():
-            wanted = self.teacher(*inputs)
+            wanted = self._ask(inputs)
+        if not isinstance(wanted, Tensor) or not isinstance(prediction, Tensor):
+            raise ShapeError(
+                f"the teacher gives {type(wanted).__name__}, the model {type(prediction).__name__}; "
+                "one tensor each is needed",
+                where="Distillation",
+            )
         if wanted.shape != prediction.shape:
             raise ShapeError(
                 f"the teacher gives {list(wanted.shape)}, the model {list(prediction.shape)}", where="Distillation"
@@ -63,3 +75,17 @@ class Distillation(Callback):
             log_target=True,
         )
         return (1 - self.weight) * loss + self.weight * self.temperature**2 * soft
+
+    def _ask(self, inputs: tuple[Tensor, ...]) -> Any:
+        try:
+            return self.teacher(*inputs)
+        except MicrolithError:
+            raise
+        except Exception as error:
+            shapes = ", ".join(describe_tensor(value) for value in inputs)
+            reason = (str(error) or type(error).__name__).strip().splitlines()[0]
+            raise ShapeError(
+                f"the teacher cannot take inputs {shapes}: {reason}",
+                where="Distillation",
+                hint="it sees the inputs of the model",
+            ) from error

@@ -11,7 +11,7 @@ import math
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ class ExportError(MicrolithError):
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two engines are apart, over all outputs of all samples."""
+    """How far two engines are apart over all samples, in the output in which they are furthest apart."""
 
     engines: tuple[str, str]
     """Who is compared with whom; the second is the measure."""
@@ -44,10 +44,15 @@ class Agreement:
     """Of the measure."""
     sqnr: float
     """Signal to noise in dB; infinite when all bits are the same."""
+    output: str = ""
+    """Which output these numbers are of."""
+    outputs: tuple[Agreement, ...] = ()
+    """Of each output, when there are several."""
 
     def __str__(self) -> str:
-        noise = "the same bits" if math.isinf(self.sqnr) else f"{self.sqnr:.1f} dB"
-        return f"{self.engines[0]} against {self.engines[1]}: largest error {self.largest_error:.2g}, {noise}"
+        noise = "the same bits" if self.sqnr == math.inf else f"{self.sqnr:.1f} dB"
+        of = f" (output {self.output})" if self.outputs else ""
+        return f"{self.engines[0]} against {self.engines[1]}: largest error {self.largest_error:.2g}, {noise}{of}"
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def export(
     if len(names) != len(inputs):
         raise InputError(f"{len(names)} input names for {len(inputs)} inputs", where="input_names")
     with evaluating(model), torch.no_grad():
-        expected = run_rows(lambda row: model(*row), inputs, dynamic_batch)
+        expected = run_rows(lambda row: _call(model, row), inputs, dynamic_batch)
         proto = to_onnx(model, inputs, names, output_names, len(expected), dynamic_batch)
 
     from microlith import convert, load, modelfile
@@ -118,7 +123,8 @@ def export(
     session = onnxruntime.InferenceSession(proto.SerializeToString(), settings, providers=["CPUExecutionProvider"])
     feeds = lambda row: {name: value.numpy() for name, value in zip(names, row, strict=True)}  # noqa: E731
     by_onnx = run_rows(lambda row: session.run(None, feeds(row)), inputs, dynamic_batch)
-    steps = [agreement("ONNX Runtime", by_onnx, "PyTorch", expected, min_sqnr)]
+    outputs = [value.name for value in proto.graph.output]
+    steps = [agreement("ONNX Runtime", by_onnx, "PyTorch", expected, min_sqnr, outputs)]
 
     graph = convert(proto, **options)
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
@@ -129,8 +135,8 @@ def export(
             with load(fresh) as loaded:
                 by_us = run_rows(lambda row: list(loaded.run(feeds(row)).values()), inputs, dynamic_batch)
             if not options.get("head"):
-                steps.append(agreement("Microlith", by_us, "ONNX Runtime", by_onnx, min_sqnr))
-                steps.append(agreement("Microlith", by_us, "PyTorch", expected, min_sqnr))
+                steps.append(agreement("Microlith", by_us, "ONNX Runtime", by_onnx, min_sqnr, outputs))
+                steps.append(agreement("Microlith", by_us, "PyTorch", expected, min_sqnr, outputs))
         write_atomically(onnx_path, lambda file: file.write(proto.SerializeToString()))
         write_atomically(target, lambda file: file.write(fresh.read_bytes()))
     finally:
@@ -139,15 +145,41 @@ def export(
     return Exported(target, onnx_path, graph, tuple(steps), layers)
 
 
+def _call(model: nn.Module, row: tuple[Tensor, ...]) -> Any:
+    """What PyTorch gives. Raises InputError when the model does not take the sample."""
+    try:
+        return model(*row)
+    except MicrolithError:
+        raise
+    except Exception as error:
+        shapes = ", ".join(f"{str(value.dtype).split('.')[-1]} {list(value.shape)}" for value in row)
+        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
+        integers = any(not value.is_floating_point() for value in row)
+        raise InputError(
+            f"{type(model).__name__} does not take {shapes}: {reason}",
+            where="sample",
+            hint="scale integers to floats as in training"
+            if integers
+            else "a sample is a batch, as x[:8]: its first axis is that of the rows; several inputs are (a, b)",
+        ) from error
+
+
 def as_inputs(sample: Any) -> tuple[Tensor, ...]:
     """A sample as tensors on the CPU. Raises InputError when there is no row."""
-    items = (sample,) if isinstance(sample, Tensor | np.ndarray) else tuple(sample)
+    items = tuple(sample) if isinstance(sample, tuple | list) else (sample,)
+    for item in items:
+        if not isinstance(item, Tensor) and (not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub"):
+            kind = f"an array of {item.dtype}" if isinstance(item, np.ndarray) else type(item).__name__
+            raise InputError(f"{kind} is no tensor or array of numbers", where="sample", hint="x[:8]")
     tensors = tuple(
         item if isinstance(item, Tensor) else torch.from_numpy(np.ascontiguousarray(item)) for item in items
     )
     tensors = tuple(value.float() if value.dtype == torch.float64 else value for value in tensors)
     if not tensors or any(value.ndim == 0 or not len(value) for value in tensors):
         raise InputError("a sample is a batch of at least one row", where="sample", hint="x[:8]")
+    if len({len(value) for value in tensors}) > 1:
+        shapes = " and ".join(str(list(value.shape)) for value in tensors)
+        raise InputError(f"inputs of shapes {shapes} have different numbers of rows", where="sample", hint="x[:8]")
     return tensors
 
 
@@ -173,23 +205,43 @@ def run_rows(call: Any, inputs: tuple[Tensor, ...], whole: bool) -> list[np.ndar
 
 
 def agreement(
-    engine: str, values: list[np.ndarray], measure: str, expected: list[np.ndarray], min_sqnr: float
+    engine: str,
+    values: list[np.ndarray],
+    measure: str,
+    expected: list[np.ndarray],
+    min_sqnr: float,
+    names: Sequence[str] = (),
 ) -> Agreement:
-    """Compares two engines. Raises ExportError when they are further apart than ``min_sqnr``."""
+    """Compares two engines output by output: a small one is not lost behind a large one. Raises ExportError when they
+    are further apart than ``min_sqnr`` in any."""
     if [value.shape for value in values] != [value.shape for value in expected]:
         shapes = [list(value.shape) for value in values], [list(value.shape) for value in expected]
         raise ExportError(f"{engine} gives outputs of shapes {shapes[0]}, {measure} {shapes[1]}")
-    left, right = (np.concatenate([part.astype(np.float64).ravel() for part in side]) for side in (values, expected))
-    noise, signal = float(np.square(left - right).sum()), float(np.square(right).sum())
-    sqnr = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal else -math.inf
-    error = float(np.abs(left - right).max(initial=0))
-    result = Agreement((engine, measure), error, float(np.abs(right).max(initial=0)), sqnr)
-    if math.isnan(sqnr) or sqnr < min_sqnr:
+    names = list(names) if names else [str(index) for index in range(len(values))]
+    each = tuple(
+        _agreement((engine, measure), left.astype(np.float64), right.astype(np.float64), name)
+        for left, right, name in zip(values, expected, names, strict=True)
+    )
+    result = min(each, key=lambda item: -math.inf if math.isnan(item.sqnr) else item.sqnr)
+    if len(each) > 1:
+        result = replace(result, outputs=each)
+    if math.isnan(result.sqnr) or result.sqnr < min_sqnr:
         raise ExportError(
             f"{result}; {min_sqnr:g} dB are wanted",
             hint="does the model draw random numbers, or decide by values of tensors? min_sqnr=… accepts less",
         )
     return result
+
+
+FLOOR = 1e-5
+"""What the signal of an output that is zero everywhere counts as (root mean square)."""
+
+
+def _agreement(engines: tuple[str, str], left: np.ndarray, right: np.ndarray, output: str) -> Agreement:
+    noise, signal = float(np.square(left - right).sum()), float(np.square(right).sum())
+    sqnr = math.inf if noise == 0 else 10 * math.log10((signal or right.size * FLOOR**2) / noise)
+    error = float(np.abs(left - right).max(initial=0))
+    return Agreement(engines, error, float(np.abs(right).max(initial=0)), sqnr, output)
 
 
 @contextlib.contextmanager

@@ -12,10 +12,58 @@ from torch import Tensor, nn
 
 from microlith.errors import InputError, MicrolithError, ShapeError
 
+from .compress.compressor import Compose, Compressor
 from .module_modes import evaluating
-from .objectives import Objective
+from .objectives import Objective, class_problem, describe_tensor
 from .train_data import ArrayLoader, Loaders, split_batch
 from .train_task import ChangesLoss
+
+
+def as_callbacks(callbacks: Any) -> list[Callback]:
+    """Callbacks as a list; one alone is taken as such. Raises InputError for what is none."""
+    items: list[Any] = [callbacks] if isinstance(callbacks, Callback | type) else _as_list(callbacks, "callbacks")
+    for item in items:
+        _refuse_class(item, Callback, "callbacks")
+        if not isinstance(item, Callback):
+            raise InputError(
+                f"{item!r} is no callback", where="callbacks", hint="EarlyStopping(), … or a subclass of Callback"
+            )
+    return items
+
+
+def as_compressor(compressors: Any) -> Compressor:
+    """One compressor, or several as one. Raises InputError for what is none."""
+    if isinstance(compressors, Compressor):
+        return compressors
+    items: list[Any] = [compressors] if isinstance(compressors, type) else _as_list(compressors, "compressors")
+    for item in items:
+        _refuse_class(item, Compressor, "compressors")
+        if not isinstance(item, Compressor):
+            raise InputError(f"{item!r} is no compressor", where="compressors", hint="QAT(), LowBitSearch(), …")
+    return Compose(items)
+
+
+def _as_list(value: Any, where: str) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(f"{value!r} is no list", where=where, hint=f"{where}=[…]")
+    return list(value)
+
+
+def _refuse_class(item: Any, base: type, where: str) -> None:
+    if isinstance(item, type) and issubclass(item, base):
+        raise InputError(
+            f"{item.__name__} is a class; an object of it is needed", where=where, hint=f"{item.__name__}(…)"
+        )
+
+
+def check_model(model: Any) -> None:
+    """Raises InputError for what is no module of PyTorch."""
+    if isinstance(model, type) and issubclass(model, nn.Module):
+        raise InputError(f"{model.__name__} is a class; a model is needed", where="model", hint=f"{model.__name__}(…)")
+    if not isinstance(model, nn.Module):
+        raise InputError(f"{type(model).__name__} is no module of PyTorch", where="model", hint="a torch.nn.Module")
 
 
 def check_fit(model: nn.Module, loss: Objective, batch: Any) -> Any:
@@ -37,7 +85,7 @@ def check_fit(model: nn.Module, loss: Objective, batch: Any) -> Any:
         raise ShapeError(
             f"the model cannot take inputs {shapes}: {first_line(error)}",
             where=type(model).__name__,
-            hint="the first axis is the sample; images are [n, channels, height, width]",
+            hint=_hint_on_inputs(inputs),
         ) from error
     if not isinstance(value, Tensor) or value.numel() != 1:
         shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
@@ -45,22 +93,26 @@ def check_fit(model: nn.Module, loss: Objective, batch: Any) -> Any:
     return prediction
 
 
+def _hint_on_inputs(inputs: tuple[Any, ...]) -> str:
+    if any(isinstance(value, Tensor) and not value.is_floating_point() for value in inputs):
+        return (
+            "layers compute with floats, these are integers: scale images with x.astype('float32') / 255; "
+            "only an embedding takes integers"
+        )
+    return "the first axis is the sample; images are [n, channels, height, width]"
+
+
 def _loss_of(loss: Objective, prediction: Any, target: Any) -> Tensor:
     try:
         return loss(prediction, target)
     except Exception as error:
+        if (problem := class_problem(prediction, target)) and isinstance(error, IndexError):
+            raise InputError(problem, where="targets", hint="classes count from 0") from error
         raise ShapeError(
             f"the loss does not take predictions {describe_tensor(prediction)} and targets {describe_tensor(target)}: "
             f"{first_line(error)}",
             hint="cross_entropy wants scores f32 [n, classes] and class numbers i64 [n]; the others want equal shapes",
         ) from error
-
-
-def describe_tensor(value: Any) -> str:
-    """``float32 [2, 10]``, or the type of what is none."""
-    if not isinstance(value, Tensor):
-        return type(value).__name__
-    return f"{str(value.dtype).split('.')[-1]} {list(value.shape)}"
 
 
 def first_line(error: Exception) -> str:
@@ -69,20 +121,13 @@ def first_line(error: Exception) -> str:
 
 def check_classes(loss: str | Objective, prediction: Any, loaders: Loaders) -> None:
     """Class numbers that the model has no output for. Raises InputError."""
-    if loss != "cross_entropy" or not isinstance(prediction, Tensor) or prediction.ndim < 2:
+    if loss != "cross_entropy":
         return
     for loader, name in ((loaders.train, "data"), (loaders.validation, "validation")):
         if not isinstance(loader, ArrayLoader):
             continue
-        target = loader.dataset.tensors[-1]
-        if not target.is_floating_point() and target.ndim == prediction.ndim - 1:
-            low, high = int(target.min()), int(target.max())
-            if low < 0 or high >= prediction.shape[1]:
-                raise InputError(
-                    f"targets go from {low} to {high}, but the model has scores for {prediction.shape[1]} classes",
-                    where=name,
-                    hint="classes count from 0",
-                )
+        if problem := class_problem(prediction, loader.dataset.tensors[-1]):
+            raise InputError(problem, where=name, hint="classes count from 0")
 
 
 def check_monitors(callbacks: Iterable[Callback], loaders: Loaders, measured: Collection[str] | None = None) -> None:

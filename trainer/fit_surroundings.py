@@ -21,6 +21,8 @@ from .provenance import git_revision, versions
 from .runs import FINISHED, RUNNING, Run, RunError, RunTable
 from .train_data import split_batch
 
+_log = logging.getLogger(__name__)
+
 RUN_VARIABLE = "MICROLITH_TRAIN_RUN"
 """Tells processes that Lightning starts which run they belong to."""
 
@@ -43,8 +45,9 @@ def is_first_process() -> bool:
 
 def join_run(
     table: RunTable, name: str, data: Mapping[str, Any], hyperparameters: Mapping[str, Any], resume: bool | str
-) -> tuple[Run, Path | None]:
-    """The run that this process works on, and the checkpoint to go on from.
+) -> tuple[Run, Path | None, int]:
+    """The run that this process works on, the checkpoint to go on from, and after how many epochs it has ended (0: it
+    has not, there is something to train).
 
     The first process finds or makes it and tells the others. Raises RunError.
     """
@@ -59,7 +62,18 @@ def join_run(
         id = box[0]
     run = table.get(id or os.environ[RUN_VARIABLE])
     last = table.path(run) / "last.ckpt"
-    return run, last if last.is_file() else None
+    if not last.is_file():
+        return run, None, 0
+    done = epochs_in(last) if run.status == FINISHED else 0
+    if done and is_first_process():
+        _log.warning("run %s is finished after %d epochs: its result is returned, nothing is trained", run.id, done)
+    return run, last, done
+
+
+def epochs_in(checkpoint: Path) -> int:
+    """How many epochs had ended when it was written."""
+    state = torch.load(checkpoint, map_location="cpu", weights_only=False)
+    return int(state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"])
 
 
 def leave_run() -> None:
@@ -76,8 +90,19 @@ def _find_run(
     if isinstance(resume, str):
         run = table.get(resume)
     elif resume and (table.folder / "runs.db").is_file():
-        unfinished = [row for row in table.all() if row.name == name and row.status != FINISHED]
-        run = unfinished[-1] if unfinished else None
+        for row in reversed(table.all()):
+            if row.name == name and (
+                row.status != FINISHED
+                or (
+                    row.hyperparameters["epochs"] <= hyperparameters["epochs"]
+                    and not _differences(row, data, hyperparameters)
+                    and (table.path(row) / "last.ckpt").is_file()
+                )
+            ):
+                run = row
+                break
+        if run is not None and run.status == FINISHED and run.hyperparameters["epochs"] == hyperparameters["epochs"]:
+            return run
     if run is not None and run.status == RUNNING and run.process != os.getpid():
         raise RunError(
             f"run {run.id} is still running, in process {run.process} of {run.host}",
@@ -87,16 +112,24 @@ def _find_run(
         return table.start(name, data, hyperparameters, git_revision(), versions())
     if run.status == FINISHED and hyperparameters["epochs"] <= run.hyperparameters["epochs"]:
         raise RunError(f"run {run.id} is finished", hint="ask for more epochs, or begin a new run without resume")
-    before = {**run.hyperparameters, **{f"data.{key}": value for key, value in run.data.items()}}
-    now = {**hyperparameters, **{f"data.{key}": value for key, value in data.items()}}
-    other = [key for key in {**before, **now} if key != "epochs" and _plain(before.get(key)) != _plain(now.get(key))]
-    if other:
-        lines = "; ".join(f"{key} was {before.get(key)}, is {now.get(key)}" for key in other)
+    if other := _differences(run, data, hyperparameters):
+        lines = "; ".join(f"{key} was {was}, is {now}" for key, (was, now) in other.items())
         raise RunError(f"run {run.id} cannot go on: {lines}", hint="begin a new run without resume")
     table.update(
         run, status=RUNNING, process=os.getpid(), reason="", hyperparameters=dict(hyperparameters), versions=versions()
     )
     return run
+
+
+def _differences(run: Run, data: Mapping[str, Any], hyperparameters: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """What is not as it was, but for the number of epochs: both values by name."""
+    before = {**run.hyperparameters, **{f"data.{key}": value for key, value in run.data.items()}}
+    now = {**hyperparameters, **{f"data.{key}": value for key, value in data.items()}}
+    return {
+        key: (before.get(key), now.get(key))
+        for key in {**before, **now}
+        if key != "epochs" and _plain(before.get(key)) != _plain(now.get(key))
+    }
 
 
 def _plain(value: Any) -> Any:

@@ -19,10 +19,20 @@ from torch import Tensor, nn
 
 from microlith.errors import InputError
 
-from .compress.compressor import Compose, Compressor
+from .argument_checks import require_callable, require_count, require_number, require_seed
+from .compress.compressor import Compressor
 from .extras import explain_missing
 from .fit_callbacks import CompressorSteps, Ledger, StepSeeds, StopAtNaN, WeightHistograms
-from .fit_checks import check_classes, check_fit, check_monitors, check_resumable, refuse_for_module
+from .fit_checks import (
+    as_callbacks,
+    as_compressor,
+    check_classes,
+    check_fit,
+    check_model,
+    check_monitors,
+    check_resumable,
+    refuse_for_module,
+)
 from .fit_surroundings import deterministic, is_first_process, join_run, leave_run, log_graph, quiet, ray_options
 from .objectives import Objective, find_loss, find_metrics, name_of
 from .runs import FAILED, FINISHED, KILLED, Run, RunTable
@@ -61,11 +71,11 @@ def fit(
     gradient_clip: float | None = None,
     augment: Callable[[Tensor], Tensor] | None = None,
     compressors: Compressor | Sequence[Compressor] = (),
-    callbacks: Iterable[Callback] = (),
+    callbacks: Callback | Iterable[Callback] = (),
     keep: Literal["last", "best"] = "last",
     monitor: str = "val_loss",
     monitor_mode: Literal["min", "max"] = "min",
-    seed: int = 0,
+    seed: int | None = 0,
     run_dir: str | os.PathLike[str] = "runs",
     name: str | None = None,
     notes: Mapping[str, Any] | None = None,
@@ -99,11 +109,13 @@ def fit(
         compressors: What makes the model smaller while it is trained; for a LightningModule they change ``self.model``.
         callbacks: Lightning's, and ``EarlyStopping``, ``ReduceLROnPlateau``, ``Distillation`` of this package.
         keep: Which weights to return: of the last epoch, or of the best by ``monitor``.
-        seed: Everything random follows from it.
+        seed: Everything random follows from it; None is 0.
         run_dir: Holds the table of runs and a folder for each.
         name: What the run is called; default the class of the model.
         notes: More hyperparameters for the table.
-        resume: True takes up the newest unfinished run of this name, if there is one; the id of a run that one.
+        resume: True takes up the newest run of this name that is unfinished, or is finished with these data and
+            hyperparameters: that one goes on to more ``epochs``, or its result is returned as it is. The id of a run:
+            that one, which must not be finished unless there are more epochs.
         checkpoint_steps: Write ``last.ckpt`` after so many steps too, not after each epoch alone.
         logs: Write logs for TensorBoard.
         strategy, devices, accelerator: Lightning's. ``strategy="ddp", devices=2`` trains in two processes;
@@ -115,10 +127,19 @@ def fit(
         NotFiniteError: The loss is no longer a number.
         RunError: The run to resume is not there, or was made with other data or hyperparameters.
     """
-    compressor = compressors if isinstance(compressors, Compressor) else Compose(list(compressors))
-    callbacks = list(callbacks)
-    if epochs < 1:
-        raise InputError(f"epochs is {epochs}; at least 1 is needed")
+    check_model(model)
+    compressor, callbacks = as_compressor(compressors), as_callbacks(callbacks)
+    epochs, batch_size, seed = (
+        require_count(epochs, "epochs"),
+        require_count(batch_size, "batch_size"),
+        require_seed(seed),
+    )
+    learning_rate = require_number(learning_rate, "learning_rate", above=0)
+    if checkpoint_steps is not None:
+        checkpoint_steps = require_count(checkpoint_steps, "checkpoint_steps")
+    for value, what in ((optimizer, "optimizer"), (schedule, "schedule"), (augment, "augment")):
+        if value is not None:
+            require_callable(value, what)
     if keep not in ("last", "best"):
         raise InputError(f"keep is {keep!r}", hint="last or best")
     if logs:
@@ -167,7 +188,7 @@ def fit(
     if strategy == "ray":
         strategy, devices, options = ray_options(options)
     table = RunTable(run_dir)
-    run, resumed = join_run(table, name or type(model).__name__, describe(loaders.train), hyperparameters, resume)
+    run, resumed, done = join_run(table, name or type(model).__name__, describe(loaders.train), hyperparameters, resume)
     folder = table.path(run)
     ledger = Ledger(table, run if is_first_process() else None)
     best = None
@@ -179,7 +200,7 @@ def fit(
     with quiet(), deterministic():
         try:
             trainer = Trainer(
-                max_epochs=epochs,
+                max_epochs=done or epochs,
                 callbacks=[
                     StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
                     *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,

@@ -72,6 +72,25 @@ def find_metrics(metrics: Sequence[str] | Mapping[str, Objective] | str | None) 
     return {name: METRICS[name] for name in names}
 
 
+def class_problem(prediction: Any, target: Any) -> str:
+    """What is wrong with class numbers [n, …] for scores [n, classes, …]; "" when nothing is."""
+    if not isinstance(prediction, Tensor) or not isinstance(target, Tensor) or prediction.ndim < 2:
+        return ""
+    if target.is_floating_point() or target.ndim != prediction.ndim - 1 or not target.numel():
+        return ""
+    low, high, classes = int(target.min()), int(target.max()), prediction.shape[1]
+    if low >= 0 and high < classes:
+        return ""
+    return f"targets go from {low} to {high}, but the model has scores for {classes} classes"
+
+
+def describe_tensor(value: Any) -> str:
+    """``float32 [2, 10]``, or the type of what is none."""
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    return f"{str(value.dtype).split('.')[-1]} {list(value.shape)}"
+
+
 def name_of(objective: str | Callable[..., Any] | None) -> str:
     """For the table of runs."""
     if objective is None or isinstance(objective, str):

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 from microlith.errors import InputError
 
 from .compress.compressor import Compressor
-from .objectives import Objective
+from .objectives import Objective, class_problem
 from .train_data import split_batch
 
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], Optimizer]
@@ -58,7 +58,7 @@ class TrainTask(LightningModule):
         if self.augment is not None:
             inputs = tuple(self.augment(value) for value in inputs)
         prediction = self.model(*inputs)
-        loss = self.loss_function(prediction, target)
+        loss = self._loss(prediction, target, f"batch {batch_idx} of epoch {self.current_epoch}")
         for callback in self.trainer.callbacks:
             if isinstance(callback, ChangesLoss):
                 loss = callback.change_loss(loss, inputs, prediction, target)
@@ -70,7 +70,17 @@ class TrainTask(LightningModule):
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         inputs, target = split_batch(batch)
         prediction = self.model(*inputs)
-        self._note("val_", self.loss_function(prediction, target), prediction, target, len(inputs[0]))
+        loss = self._loss(prediction, target, f"batch {batch_idx} of validation")
+        self._note("val_", loss, prediction, target, len(inputs[0]))
+
+    def _loss(self, prediction: Any, target: Any, where: str) -> Tensor:
+        try:
+            return self.loss_function(prediction, target)
+        except IndexError as error:
+            problem = class_problem(prediction, target)
+            if not problem:
+                raise
+            raise InputError(problem, where=where, hint="classes count from 0") from error
 
     def _note(self, prefix: str, loss: Tensor, prediction: Any, target: Any, size: int) -> None:
         with torch.no_grad():

@@ -10,7 +10,7 @@ the data.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from microlith.errors import InputError, ShapeError
 from .layer_choice import require_share
 
 
+@runtime_checkable
 class Knockoffs(Protocol):
     """What SCOP needs: to see the data once, then a knockoff for each input."""
 

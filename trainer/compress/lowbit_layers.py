@@ -31,7 +31,7 @@ def code_values(bits: int) -> tuple[int, ...]:
 
     :raises InputError: ``bits`` is none of 1, 2, 4.
     """
-    if isinstance(bits, bool) or bits not in BITS:
+    if isinstance(bits, bool) or not isinstance(bits, int) or bits not in BITS:
         raise InputError(f"weights of {bits!r} bits", hint=f"bits are one of {', '.join(map(str, BITS))}")
     count = 1 << bits
     return tuple(range(1 - count, count, 2))

@@ -27,6 +27,7 @@ from torch.nn.utils import parametrize
 
 from microlith.errors import InputError
 
+from ..argument_checks import require_names, require_number
 from .compressor import Compressor
 from .fold_norms import fold_norms
 from .layer_choice import Edges, choose_layers, require_share
@@ -55,6 +56,8 @@ class Temperature:
     curve: Curve = "exponential"
 
     def __post_init__(self) -> None:
+        for value in (self.start, self.end):
+            require_number(value, "a temperature")
         if not (math.isfinite(self.start) and 0 < self.end <= self.start):
             raise InputError(
                 f"a temperature from {self.start!r} to {self.end!r}", hint="it falls from start to end, both above 0"
@@ -182,13 +185,23 @@ class LowBitSearch(Compressor):
         fold: bool = True,
     ) -> None:
         by_pattern = dict(bits) if isinstance(bits, Mapping) else {"*": bits}
+        if not by_pattern:
+            raise InputError("bits is empty", where="LowBitSearch", hint='4, or {"features.*": 2, "*": 4}')
+        require_names(by_pattern, "bits", "LowBitSearch")
         for count in by_pattern.values():
             code_values(count)
         if edges not in ("float", "search"):
             raise InputError(f"edges {edges!r}", hint='"float" or "search"')
         self.bits = by_pattern
         self.layers = list(by_pattern) if layers is None and "*" not in by_pattern else layers
-        self.exclude, self.edges, self.per_channel, self.fold = tuple(exclude), edges, per_channel, fold
+        if self.layers is not None:
+            self.layers = require_names(self.layers, "layers", "LowBitSearch")
+        self.exclude = require_names(exclude, "exclude", "LowBitSearch")
+        self.edges, self.per_channel, self.fold = edges, per_channel, fold
+        if temperature is not None and not isinstance(temperature, Temperature):
+            raise InputError(
+                f"temperature is {temperature!r}", where="LowBitSearch", hint="Temperature(start=1.0, end=0.01)"
+            )
         self.temperature = temperature or Temperature()
         self.settle = require_share(settle, "settle")
         self._searched: list[tuple[SearchedWeight, nn.Parameter]] = []

@@ -19,6 +19,7 @@ from torch.nn.utils import parametrize
 
 from microlith.errors import InputError
 
+from ..argument_checks import require_count, require_names
 from .compressor import Compressor
 from .layer_choice import choose_layers, require_share
 
@@ -91,18 +92,24 @@ class MagnitudePruning(Compressor):
     ) -> None:
         if (sparsity is None) == (pattern is None):
             raise InputError("magnitude pruning takes a sparsity or a pattern, one of both")
-        if pattern is not None and not (len(pattern) == 2 and 0 < pattern[0] < pattern[1]):
+        if pattern is not None and not (
+            isinstance(pattern, tuple | list)
+            and len(pattern) == 2
+            and all(isinstance(count, int) and not isinstance(count, bool) for count in pattern)
+            and 0 < pattern[0] < pattern[1]
+        ):
             raise InputError(f"pattern {pattern!r}", hint="(n, m) with 0 < n < m, as (2, 4)")
         if scope not in ("layer", "global"):
             raise InputError(f"scope {scope!r}", hint='"layer" or "global"')
         if pattern is not None and scope == "global":
             raise InputError("a pattern holds in each layer", hint='scope="layer"')
-        if every < 1:
-            raise InputError(f"masks change every {every!r} steps", hint="at least 1")
+        self.every = require_count(every, "every", where="MagnitudePruning")
+        self.layers = None if layers is None else require_names(layers, "layers", "MagnitudePruning")
+        self.exclude = require_names(exclude, "exclude", "MagnitudePruning")
         self.sparsity = None if sparsity is None else require_share(sparsity, "sparsity")
         self.begin = require_share(begin, "the beginning of pruning")
         self.end = require_share(end, "the end of pruning", low=self.begin, high=1.0 + 1e-9)
-        self.pattern, self.layers, self.exclude, self.scope, self.every = pattern, layers, tuple(exclude), scope, every
+        self.pattern, self.scope = pattern, scope
         self._masked: list[tuple[Mask, nn.Parameter]] = []
 
     def hyperparameters(self) -> Mapping[str, Any]:

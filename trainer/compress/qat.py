@@ -16,6 +16,7 @@ from torchao.quantization.pt2e import quantize_pt2e
 
 from microlith.errors import InputError, MicrolithError
 
+from ..argument_checks import require_names, require_number
 from .bias_rounding import BIASED, round_biases
 from .compressor import Compressor
 from .linear_norms import fold_norms_of_linears
@@ -52,12 +53,20 @@ class QAT(Compressor):
     def __init__(
         self, sample: Tensor | Sequence[Tensor] | None = None, *, freeze: float = 0.75, skip: Sequence[str] = ()
     ) -> None:
-        if not 0 <= freeze <= 1:
-            raise InputError(f"freeze is {freeze}; it is a share from 0 to 1")
-        self.freeze, self.skip = freeze, tuple(skip)
+        if not 0 <= require_number(freeze, "freeze", where="QAT") <= 1:
+            raise InputError(f"freeze is {freeze}; it is a share from 0 to 1", where="QAT")
+        self.freeze, self.skip = freeze, require_names(skip, "skip", "QAT")
         self.sample: tuple[Tensor, ...] | None = None
         if sample is not None:
-            self.sample = (sample,) if isinstance(sample, Tensor) else tuple(sample)
+            items = tuple(sample) if isinstance(sample, tuple | list) else (sample,)
+            if not items or not all(isinstance(item, Tensor) and item.ndim and len(item) for item in items):
+                kinds = ", ".join(type(item).__name__ for item in items) or "nothing"
+                raise InputError(
+                    f"sample is {kinds}; a batch as a tensor is needed, or one for each input",
+                    where="QAT",
+                    hint="QAT(sample=torch.from_numpy(x[:2])); trainer.fit gives one by itself",
+                )
+            self.sample = items
         self._model: ModeModule | None = None
 
     def hyperparameters(self) -> Mapping[str, Any]:
@@ -99,7 +108,7 @@ class QAT(Compressor):
             self._model.freeze(step >= self.freeze * total_steps)
 
     def convert(self, model: nn.Module) -> nn.Module:
-        if not isinstance(model, ModeModule):
+        if not isinstance(model, ModeModule) or model.fixed:
             raise InputError(f"QAT.convert takes what QAT.apply gave, not {type(model).__name__}")
         if self.sample is not None:
             with torch.no_grad():

@@ -25,6 +25,8 @@ from torch import Tensor, nn
 
 from microlith.errors import InputError
 
+from ..argument_checks import require_callable, require_count, require_names, require_number, require_seed
+from ..objectives import class_problem
 from ..train_data import as_tensor
 from .channel_layout import Layout, Producer, trace_layout
 from .channel_surgery import norm_weight, remove_channels
@@ -75,21 +77,30 @@ class Scop(Compressor):
         steps: int = 200,
         batch_size: int = 64,
         learning_rate: float = 0.02,
-        seed: int = 0,
+        seed: int | None = 0,
     ) -> None:
         by_pattern = dict(ratio) if isinstance(ratio, Mapping) else {"*": ratio}
+        if not by_pattern:
+            raise InputError("ratio is empty", where="Scop", hint='0.45, or {"features.*": 0.5}')
+        require_names(by_pattern, "ratio", "Scop")
+        require_callable(criterion, "criterion", "Scop")
+        self.steps = require_count(steps, "steps", where="Scop")
+        self.batch_size = require_count(batch_size, "batch_size", where="Scop")
+        self.learning_rate = require_number(learning_rate, "learning_rate", above=0, where="Scop")
+        self.seed, self.exclude = require_seed(seed, "Scop"), require_names(exclude, "exclude", "Scop")
         self.ratio = {key: require_share(value, "the share of channels to prune") for key, value in by_pattern.items()}
         if scope not in ("layer", "global"):
             raise InputError(f"scope {scope!r}", hint='"layer" or "global"')
         if scope == "global" and isinstance(ratio, Mapping):
             raise InputError("shares by layer and a global share exclude each other")
-        if steps < 1 or batch_size < 1:
-            raise InputError(f"{steps} steps of {batch_size} inputs", hint="at least 1 of each")
+        if knockoffs is not None and not isinstance(knockoffs, Knockoffs):
+            raise InputError(f"{knockoffs!r} draws no knockoffs", where="Scop", hint="GaussianKnockoffs()")
+        if data is not None and not isinstance(data, Iterable):
+            raise InputError(f"data is {type(data).__name__}", where="Scop", hint="data=(inputs, targets) or a loader")
         if isinstance(data, tuple) and len(data) == 2 and all(hasattr(part, "__array__") for part in data):
             data = as_tensor(data[0], "inputs of SCOP"), as_tensor(data[1], "targets of SCOP")
-        self.data, self.criterion, self.scope, self.exclude = data, criterion, scope, tuple(exclude)
+        self.data, self.criterion, self.scope = data, criterion, scope
         self.knockoffs = knockoffs if knockoffs is not None else GaussianKnockoffs()
-        self.steps, self.batch_size, self.learning_rate, self.seed = steps, batch_size, learning_rate, seed
         self.pruned: tuple[PrunedGroup, ...] = ()
         """What the last ``apply`` did."""
         self.kept_by_layer: dict[str, str] = {}
@@ -274,6 +285,26 @@ class _Mixer:
         return torch.cat([beta * real + (1 - beta) * knockoff, knockoff])
 
 
+def _loss(criterion: Callable[[Tensor, Tensor], Tensor], outputs: Tensor, targets: Tensor, where: str) -> Tensor:
+    """One number. Raises InputError for targets that do not go with the outputs."""
+    try:
+        loss = criterion(outputs, targets)
+    except Exception as error:
+        problem = class_problem(outputs, targets) if isinstance(error, IndexError) else ""
+        shapes = f"outputs {list(outputs.shape)} and targets {str(targets.dtype)[6:]} {list(targets.shape)}"
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(
+            problem or f"the criterion does not take {shapes}: {reason}",
+            where=where,
+            hint="classes count from 0"
+            if problem
+            else "cross entropy wants class numbers i64 [n]; criterion=… is free",
+        ) from error
+    if not isinstance(loss, Tensor) or loss.numel() != 1:
+        raise InputError("the criterion must give one number", where=where, hint="take the mean over the batch")
+    return loss
+
+
 def control_scores(
     model: nn.Module, groups: Mapping[int, list[Producer]], batches: Batches, scop: Scop
 ) -> dict[int, Tensor]:
@@ -303,7 +334,7 @@ def control_scores(
         for step, (inputs, targets) in zip(range(scop.steps), batches, strict=False):
             knockoffs = scop.knockoffs.draw(inputs, batches.generator)
             outputs = model(torch.cat([inputs, knockoffs]).to(device))
-            loss = scop.criterion(outputs[: len(inputs)], targets.to(device))
+            loss = _loss(scop.criterion, outputs[: len(inputs)], targets.to(device), f"step {step} of SCOP")
             if not bool(torch.isfinite(loss)):
                 raise InputError(f"the loss is {loss.item()} in step {step} of SCOP", hint="check data and model")
             optimizer.zero_grad()
