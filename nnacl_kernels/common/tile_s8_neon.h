@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tiles of gemm_s8_neon.h, gemm_s8_dotprod.h and gemm_s8_i8mm.h share: rows of a matrix that need not lie in
+/* What the tiles of gemm_s8_neon.h and gemm_s8_dotprod.h share: rows of a matrix that need not lie in
  * memory (they may be windows of an image) by one panel of panels_arm.h. */
 #ifndef NNACL_TILE_S8_NEON_H
 #define NNACL_TILE_S8_NEON_H
