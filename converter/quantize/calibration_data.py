@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -47,7 +47,8 @@ UNNAMED = "arr_0"
 @dataclass
 class CalibrationSet:
     """Feeds for a graph. ``blocks`` starts reading anew and yields (where it comes from, arrays by input name); an
-    array holds one sample or several, with or without the axis of the batch."""
+    array holds one sample or several, with or without the axis of the batch. Blocks in a row from one place are parts
+    of the same arrays."""
 
     inputs: Sequence[Value]
     blocks: Callable[[], Iterator[tuple[str, Feed]]]
@@ -57,10 +58,14 @@ class CalibrationSet:
 
     def __iter__(self) -> Iterator[Feed]:
         """Raises CalibrationError for what does not fit: names, types, shapes, NaN, infinities, no samples at all."""
-        count = 0
+        count, before, offset, height = 0, "", 0, 0
         for place, arrays in self.blocks():
-            for feed in _feeds(self._named(place, arrays), self.inputs, place):
-                _require_finite(feed, place)
+            named = self._named(place, arrays)
+            offset = offset + height if place == before else 0
+            before, height = place, max((array.shape[0] for array in named.values() if array.ndim), default=0)
+            for feed in _feeds(named, self.inputs, place, offset):
+                if not all(array.dtype.kind != "f" or np.all(np.isfinite(array)) for array in feed.values()):
+                    _refuse_not_finite(named, self.inputs, place, offset)
                 yield feed
                 count += 1
                 if self.limit is not None and count >= self.limit:
@@ -102,14 +107,14 @@ def open_calibration(
     inputs = list(graph.inputs)
     if callable(source):
         name = getattr(source, "__name__", "function")
-        return CalibrationSet(inputs, lambda: _from_samples(source(), inputs, name), name, limit)
+        return CalibrationSet(inputs, lambda: _from_function(source, inputs, name), name, limit)
     if not isinstance(source, str | Path):
         samples = list(source)
         return CalibrationSet(inputs, lambda: _from_samples(samples, inputs, "sample"), "samples", limit)
     text, path = str(source), Path(source)
     if not path.exists() and _names_function(text):
         function = _load_function(text)
-        return CalibrationSet(inputs, lambda: _from_samples(function(), inputs, text), text, limit)
+        return CalibrationSet(inputs, lambda: _from_function(function, inputs, text), text, limit)
     if path.is_dir():
         return CalibrationSet(inputs, _folder(path, inputs, images or ImageOptions()), text, limit)
     if not path.exists():
@@ -158,6 +163,37 @@ def _load_function(text: str) -> Callable[[], Iterable[Any]]:
     return result
 
 
+def _from_function(
+    function: Callable[[], Iterable[Any]], inputs: Sequence[Value], where: str
+) -> Iterator[tuple[str, Feed]]:
+    """What a function returns or yields; a dict is one block of samples."""
+    try:
+        samples = function()
+    except CalibrationError:
+        raise
+    except Exception as error:  # whatever the user's function does
+        raise CalibrationError(f"fails: {type(error).__name__}: {error}", where=where) from error
+    if isinstance(samples, Mapping):
+        samples = [samples]
+    if isinstance(samples, str | bytes) or not isinstance(samples, Iterable) or getattr(samples, "ndim", 1) == 0:
+        returned = "None" if samples is None else f"{samples!r:.40} of type {type(samples).__name__}"
+        raise CalibrationError(f"the function returned {returned}, no samples", where=where, hint=SAMPLES_HINT)
+    yield from _from_samples(samples, inputs, where)
+
+
+SAMPLES_HINT = "`yield` each sample, or `return` a list of them: arrays, or dicts of arrays by input name"
+
+
+def _as_array(sample: Any, place: str) -> np.ndarray:
+    try:
+        array = np.asarray(sample)
+    except Exception as error:  # lists of unequal lengths, and what does not turn into an array
+        raise CalibrationError(f"is no array: {error}", where=place, hint=SAMPLES_HINT) from error
+    if array.dtype.kind not in "fiub":
+        raise CalibrationError(f"is {type(sample).__name__}, no array of numbers", where=place, hint=SAMPLES_HINT)
+    return array
+
+
 def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -> Iterator[tuple[str, Feed]]:
     names = [value.name for value in inputs]
     iterator = iter(samples)
@@ -172,13 +208,13 @@ def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -
         except Exception as error:  # whatever the user's generator does
             raise CalibrationError(f"fails: {type(error).__name__}: {error}", where=place) from error
         if isinstance(sample, Mapping):
-            yield place, {str(name): np.asarray(array) for name, array in sample.items()}
+            yield place, {str(name): _as_array(array, place) for name, array in sample.items()}
         elif isinstance(sample, tuple | list) and (len(names) > 1 or len(sample) == 1):
             if len(sample) != len(names):
                 raise CalibrationError(f"has {len(sample)} arrays, the model has {len(names)} inputs", where=place)
-            yield place, {name: np.asarray(array) for name, array in zip(names, sample, strict=True)}
+            yield place, {name: _as_array(array, place) for name, array in zip(names, sample, strict=True)}
         else:
-            yield place, {names[0]: np.asarray(sample)}
+            yield place, {names[0]: _as_array(sample, place)}
 
 
 # Files
@@ -299,8 +335,8 @@ def _from_npz(path: Path, inputs: Sequence[Value]) -> Iterator[tuple[str, Feed]]
                 return
             fixed = [value.shape[0] for value in inputs if value.shape and isinstance(value.shape[0], int)]
             step = BATCH * max([1, *fixed])
-            for start in range(0, next(iter(counts.values())), step):
-                yield f"{path}[{start}:]", {name: stream.take(step) for name, stream in streams.items()}
+            for _ in range(0, next(iter(counts.values())), step):
+                yield str(path), {name: stream.take(step) for name, stream in streams.items()}
     except CalibrationError:
         raise
     except Exception as error:  # zipfile and NumPy raise many types on a damaged archive
@@ -334,9 +370,9 @@ class _Member:
 # From arrays to feeds
 
 
-def _feeds(arrays: Feed, inputs: Sequence[Value], place: str) -> Iterator[Feed]:
-    """Splits blocks of samples into what the model takes in one run."""
-    parts = {value.name: _split(_typed(arrays[value.name], value, place), value, place) for value in inputs}
+def _feeds(arrays: Feed, inputs: Sequence[Value], place: str, offset: int) -> Iterator[Feed]:
+    """Splits blocks of samples into what the model takes in one run; ``offset`` samples came before in the array."""
+    parts = {value.name: _split(_typed(arrays[value.name], value, place), value, place, offset) for value in inputs}
     counts = {name: len(part) for name, part in parts.items()}
     if len(set(counts.values())) > 1:
         text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
@@ -362,7 +398,7 @@ def _typed(array: np.ndarray, value: Value, place: str) -> np.ndarray:
     )
 
 
-def _split(array: np.ndarray, value: Value, place: str) -> list[np.ndarray]:
+def _split(array: np.ndarray, value: Value, place: str, offset: int) -> list[np.ndarray]:
     shape = value.shape
 
     def fits(given: Sequence[int], wanted: Sequence[int | str]) -> bool:
@@ -377,7 +413,8 @@ def _split(array: np.ndarray, value: Value, place: str) -> list[np.ndarray]:
         if isinstance(shape[0], str) or array.shape[0] % size == 0:
             return [array[start : start + size] for start in range(0, array.shape[0], size)]
         raise CalibrationError(
-            f"input '{value.name}' takes {size} samples at a time and there are {array.shape[0]}", where=place
+            f"input '{value.name}' takes {size} samples at a time and there are {offset + array.shape[0]}",
+            where=place,
         )
     if fits(array.shape[1:], shape):
         return list(array)
@@ -391,14 +428,18 @@ def _split(array: np.ndarray, value: Value, place: str) -> list[np.ndarray]:
     )
 
 
-def _require_finite(feed: Feed, place: str) -> None:
-    for name, array in feed.items():
+def _refuse_not_finite(arrays: Feed, inputs: Sequence[Value], place: str, offset: int) -> NoReturn:
+    """Names the first NaN or infinity by its index in the whole array, which these blocks are a part of."""
+    for value in inputs:
+        array = _typed(arrays[value.name], value, place)
         if array.dtype.kind != "f" or np.all(np.isfinite(array)):
             continue
-        kind = "NaN" if np.isnan(array).any() else "infinity"
         first = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
+        kind = "NaN" if np.isnan(array[first]) else "infinity"
+        index = [first[0] + offset, *first[1:]] if first else []
         raise CalibrationError(
-            f"the data for input '{name}' holds {kind} at {list(first)}",
+            f"the data for input '{value.name}' holds {kind} at {index}",
             where=place,
-            hint="calibration needs real numbers",
+            hint="calibration needs real numbers; the index counts in the array as it is given",
         )
+    raise AssertionError("a feed of finite arrays is finite")

@@ -21,6 +21,10 @@ def load_config(path: str | Path) -> dict[str, Any]:
     caller knows. Raises InputError for a file that cannot be read, and for unknown keys and wrong types, naming the
     key."""
     where = str(path)
+    if not Path(path).exists():
+        raise InputError("no such file", where=where, hint=f"a TOML file with a table [{TABLE}]")
+    if Path(path).is_dir():
+        raise InputError("is a folder; options are a file", where=where, hint=f"a TOML file with a table [{TABLE}]")
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -40,7 +40,8 @@ def load_labels(source: Any) -> np.ndarray:
 
 def _read(path: Path, where: str) -> np.ndarray:
     if not path.is_file():
-        raise InputError("no such file", where=where, hint="a .npy, .npz or text file with one class for each sample")
+        what = "is a folder; labels are a file" if path.is_dir() else "no such file"
+        raise InputError(what, where=where, hint="a .npy, .npz or text file with one class for each sample")
     try:
         if path.suffix.lower() == ".npy":
             return np.asarray(np.load(path, allow_pickle=False))

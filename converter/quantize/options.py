@@ -89,6 +89,11 @@ class QuantizeOptions:
             raise InputError(f"a smoothing exponent of {self.smooth}: 0 to 1 is possible")
         if (self.samples is not None and self.samples < 1) or (self.search_samples or 1) < 1:
             raise InputError("at least one sample is needed")
+        if self.require_int8 and self.scheme not in CALIBRATED:
+            raise InputError(
+                f"--require-int8 contradicts '{self.scheme}': it leaves activations in floating point",
+                hint=f"--quantize {' or '.join(CALIBRATED)} with --calibrate makes them integers",
+            )
         self._check_budgets()
         if self.labels is not None and self.scheme not in CALIBRATED:
             raise InputError(f"labels say nothing about '{self.scheme}'", hint=f"they are for {', '.join(CALIBRATED)}")

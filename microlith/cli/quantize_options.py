@@ -123,7 +123,9 @@ def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions
     target = merged.pop("target", None)
     if target is not None:
         merged["costs"] = _costs(target, merged)
-    return make_options({**merged, "images": pictures})
+    options = make_options({**merged, "images": pictures})
+    options.check()  # before the model is read
+    return options
 
 
 def _costs(target: str, options: dict[str, Any]) -> CostFunction:
