@@ -6,6 +6,7 @@ both sides true; ``verify.verify`` checks that they are.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,10 @@ from .size_ranges import SizeRange
 
 Dim = int | str
 """A size, or the name of a size that is known only at run time (a symbol such as ``"batch"``)."""
+
+SCALES_MOVED = "scales_moved"
+"""Key of the metadata that names, as JSON, the tensors whose channels equalization has scaled: by their name in the
+original model a mark that is the same for the same factors."""
 
 
 @dataclass(frozen=True)
@@ -238,6 +243,15 @@ class Graph:
     states: list[State] = field(default_factory=list)
     ranges: dict[str, SizeRange] = field(default_factory=dict)
     """The sizes that symbols of the inputs may have, where they are limited."""
+
+    @property
+    def scales_moved(self) -> dict[str, str]:
+        """See ``SCALES_MOVED``; empty where nothing is known."""
+        try:
+            moved = json.loads(self.metadata.get(SCALES_MOVED, "{}"))
+        except (ValueError, RecursionError):  # text of a file that others have written
+            return {}
+        return {str(name): str(mark) for name, mark in moved.items()} if isinstance(moved, dict) else {}
 
     @property
     def results(self) -> list[Value]:

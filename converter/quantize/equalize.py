@@ -8,11 +8,13 @@ SmoothQuant (Xiao et al., ICML 2023); both here by the rule of the latter, with 
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Iterable
 
 import numpy as np
 
-from ...ir import Graph, Node, Value
+from ...ir import SCALES_MOVED, Graph, Node, Value
 from ...rewrite import is_output
 from ...stepwise import Executor
 from .calibration_data import Feed
@@ -72,13 +74,13 @@ def channel_ranges(graph: Graph, values: Iterable[Value], feeds: Iterable[Feed])
 def equalized(
     graph: Graph, feeds: Iterable[Feed], alpha: float, kinds: frozenset[str] = frozenset(PRODUCERS)
 ) -> tuple[Graph, int]:
-    """An equal graph with scales moved behind layers of some kinds, and in how many places."""
+    """An equal graph with scales moved behind layers of some kinds, and in how many places; see ``SCALES_MOVED``."""
     twin, _ = graph.copied()
     found = [(node, users) for node, users in pairs(twin) if node.op in kinds]
     if not found:
         return twin, 0
     ranges = channel_ranges(twin, [node.output for node, _ in found], feeds)
-    changed = 0
+    changed, moved = 0, twin.scales_moved
     for node, users in found:
         largest = ranges[node.output].astype(np.float64)
         weights = np.max([_input_ranges(user, largest.size) for user in users], axis=0)
@@ -90,9 +92,13 @@ def equalized(
         factor[usable] /= np.exp(np.mean(np.log(factor[usable])))
         factor = np.clip(factor, 1.0 / LARGEST_FACTOR, LARGEST_FACTOR)
         _divide(twin, node, factor)
+        names = node.output.origins or (node.output.name,)
+        moved |= dict.fromkeys(names, f"{zlib.crc32(factor.astype('<f4').tobytes()):08x}")
         for user in users:
             _multiply(twin, user, factor)
         changed += 1
+    if moved:
+        twin.metadata[SCALES_MOVED] = json.dumps(moved, sort_keys=True)
     return twin, changed
 
 

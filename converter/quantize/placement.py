@@ -23,6 +23,7 @@ from ..passes.layout_rules import ELEMENTWISE
 from ..passes.move_quantization import KEEP_ORDER, data_inputs
 from ..passes.unsigned_bytes import is_mover
 from . import recurrent
+from .statistics import MASKED
 
 WEIGHTED = {"conv2d": 0, "dense": 0, "depthwise_conv2d": 3, "conv_transpose": None}
 """Ops with constant weights as input 1, and the axis of their output channels (None: the last)."""
@@ -46,6 +47,9 @@ SAME_SCALE = KEEP_ORDER | {"avg_pool2d", "pad", "resize", "split", "max", "min"}
 
 ASKED_FOR = "asked for"
 """Why a layer that the caller named is in floating point."""
+
+INFINITY = "infinity comes in from a constant, such as a mask"
+"""Why a layer that no integers can hold is in floating point."""
 
 
 def weight_axis(node: Node) -> int | None:
@@ -75,6 +79,8 @@ class Placement:
     """Why a node computes in floating point."""
     groups: list[Group] = field(default_factory=list)
     group_of: dict[Value, Group] = field(default_factory=dict)
+    infinite: set[Value] = field(default_factory=set)
+    """See ``infinite_values``."""
 
 
 def place(
@@ -85,17 +91,44 @@ def place(
     ``floats``: names of nodes that the caller wants in floating point; ``wide``: those whose activations shall have 16
     bits. ``dtype``: of the others. ``keep_tail``: what is joined for the outputs alone stays in scales of its own.
     """
-    placement = Placement()
+    placement = Placement(infinite=infinite_values(graph))
     for node in graph.nodes:
         kind = DType.s16 if node.name in wide else dtype
         reason = ASKED_FOR if node.name in floats else _why_float(node, kind)
+        if reason is None and _is_infinite(node, placement):
+            reason = INFINITY
         if reason is None:
             placement.integer_nodes[node] = kind
+        elif _is_infinite(node, placement) and any(output.dtype.is_float for output in node.outputs):
+            placement.reasons[node] = INFINITY
         elif not _only_moves(node):
             placement.reasons[node] = reason
     _drop_lonely(graph, placement)
     _make_groups(graph, placement, keep_tail)
     return placement
+
+
+BOUNDED = frozenset({"softmax", "sigmoid", "tanh"})
+"""Ops that make finite numbers of infinite ones."""
+
+
+def infinite_values(graph: Graph) -> set[Value]:
+    """Constants with infinity (but for bounds of clipping), and what computes
+    with them until an op bounds it."""
+    found: set[Value] = set()
+    for node in graph.nodes:
+        for value in node.inputs:
+            if value is not None and value.data is not None and value.dtype.is_float and node.op in MASKED:
+                is_bound = node.op in ("max", "min") and value.data.size == 1
+                if np.isinf(value.data).any() and not is_bound:
+                    found.add(value)
+        if node.op not in BOUNDED and any(value in found for value in node.inputs if value is not None):
+            found |= {value for value in node.outputs if value.dtype.is_float}
+    return found
+
+
+def _is_infinite(node: Node, placement: Placement) -> bool:
+    return any(value in placement.infinite for value in (*node.inputs, *node.outputs) if value is not None)
 
 
 def _only_moves(node: Node) -> bool:
@@ -241,6 +274,8 @@ def _make_groups(graph: Graph, placement: Placement, keep_tail: bool) -> None:
                 need(value, dtype)
     for node in graph.nodes:
         sources = _data_values(node)
+        if _is_infinite(node, placement):
+            continue
         if _only_moves(node) and sources and all(source in needed for source in sources):
             if node.op == "concat" and keep_tail and _is_tail(graph, node):
                 placement.reasons.setdefault(node, "behind it is the output alone: its inputs keep their own scales")

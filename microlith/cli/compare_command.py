@@ -192,5 +192,7 @@ def _print(report: Report, breaches: Sequence[Breach], most: int) -> None:
         f"{len(report.unmatched)} without a counterpart",
         highlight=False,
     )
+    for name, reason in report.left_out.items():
+        console.print(f"left out: {escape(name)}: {reason}", highlight=False)
     for breach in breaches:
         console.print(f"[bold red]not kept:[/bold red] {escape(str(breach))}", highlight=False)

@@ -88,6 +88,7 @@ class _Work:
         self.isolate = isolate
         self.samples = 0
         self.misfits: set[str] = set()
+        self.left_out = _scales_moved(a, b, matches)
 
     def add(self, feeds: Sequence[Arrays], feeds_b: Sequence[Arrays]) -> None:
         names = dict.fromkeys(match.a.name for match in self.matches if match.a.op != "input")
@@ -97,13 +98,15 @@ class _Work:
             ideal: Arrays = {}
             for match in self.matches:
                 one, other = arrays_a.get(match.a.name), arrays_b.get(match.b.name)
-                if one is None or other is None or other.dtype.kind not in "fiub":
+                if one is None or other is None or other.dtype.kind not in "fiub" or match.b.name in self.left_out:
                     continue
                 real_b = to_real(other, match.b.quant)
                 real_a = self.alignments[match.b.name].apply(to_real(one, match.a.quant), real_b)
                 if real_a is None:
                     self.misfits.add(match.b.name)
                     continue
+                if match.b.op in RESHAPES and match.b.inputs and match.b.inputs[0] in ideal:
+                    real_a = _in_order_of(ideal[match.b.inputs[0]], real_a)
                 self.sums[match.b.name].add(real_a, real_b, other, match.b.quant)
                 ideal[match.b.name] = real_a
             if self.isolation is not None and self.samples < self.isolate:
@@ -132,8 +135,30 @@ class _Work:
             layers.append(LayerReport(number, match, sums, own, causes))
         names = {match.b.name for match in compared}
         edges = [(source, match.b.name) for match in compared for source in _sources(match.b.name, producers, names)]
-        rest = [layer.name for layer in self.b.layers if layer.name not in names]
-        return Report(self.a.label, self.b.label, self.samples, layers, rest, edges, data)
+        rest = [layer.name for layer in self.b.layers if layer.name not in names and layer.name not in self.left_out]
+        return Report(self.a.label, self.b.label, self.samples, layers, rest, edges, data, self.left_out)
+
+
+RESHAPES = frozenset({"reshape", "squeeze", "unsqueeze"})
+
+
+def _in_order_of(source: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """``found``, or ``source`` in its shape where that is the same numbers: what A flattens with channels first, B
+    flattens with channels last, and the order in front of it is known."""
+    if source.size == found.size and np.array_equal(np.sort(source, axis=None), np.sort(found, axis=None)):
+        return source.reshape(found.shape)
+    return found
+
+
+def _scales_moved(a: Engine, b: Engine, matches: Sequence[Match]) -> dict[str, str]:
+    """The tensors of ``b`` whose channels were scaled in one model and not alike in the other, and that as a reason."""
+    moved_a, moved_b = ({} if engine.graph is None else engine.graph.scales_moved for engine in (a, b))
+    found = {}
+    for match in matches:
+        names = {*match.b.origins, match.b.name, *match.a.origins, match.a.name}
+        if any(moved_a.get(name) != moved_b.get(name) for name in names):
+            found[match.b.name] = "equalization has moved scale between this layer and the next"
+    return found
 
 
 def _sources(name: str, producers: Mapping[str, Layer], names: set[str]) -> list[str]:

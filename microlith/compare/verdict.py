@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -119,6 +119,8 @@ class Report:
     """(from, to) between the layers of ``b``, over those without a counterpart."""
     data: str = ""
     """Where the samples came from."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why tensors of ``b`` with a counterpart are not compared, by name."""
 
     @property
     def outputs(self) -> list[LayerReport]:
@@ -163,4 +165,5 @@ class Report:
             ],
             "layers": [layer.as_json() for layer in self.layers],
             "not_compared": list(self.unmatched),
+            "left_out": dict(self.left_out),
         }

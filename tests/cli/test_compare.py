@@ -182,6 +182,54 @@ def test_layers_are_found_although_passes_fuse_and_move_them(cli: Cli, tmp_path:
     assert all(row["matched_by"] in ("origin", "name") for row in report["layers"])
 
 
+def _channels(path: Path, gain: np.ndarray) -> Path:
+    """Two convolutions whose channels in between have ranges far apart, flattened into a dense layer."""
+    rng = np.random.default_rng(3)
+    constants = {
+        "w0": rng.normal(size=(4, 1, 3, 3)) * gain.reshape(-1, 1, 1, 1),
+        "w1": rng.normal(size=(4, 4, 3, 3)) / gain.reshape(1, -1, 1, 1),
+        "w2": rng.normal(size=(4 * 9, 5)),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["c0"], pads=[1] * 4),
+        helper.make_node("Relu", ["c0"], ["r0"]),
+        helper.make_node("Conv", ["r0", "w1"], ["c1"], pads=[1] * 4),
+        helper.make_node("MaxPool", ["c1"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Flatten", ["p"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "w2"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 6, 6])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])],
+        [numpy_helper.from_array(data.astype(np.float32), name) for name, data in constants.items()],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_order_and_scale_of_channels_are_not_taken_for_noise(cli: Cli, tmp_path: Path) -> None:
+    """Channels last are flattened in another order; a tensor with moved scale has other numbers, and is left out."""
+    model = _channels(tmp_path / "m.onnx", np.array([0.3, 1.0, 2.0, 6.0]))
+    data = tmp_path / "d.npz"
+    np.savez(data, x=np.random.default_rng(4).uniform(-1, 1, (24, 1, 1, 6, 6)).astype(np.float32))
+    for flag in ("--equalize", "--no-equalize"):
+        lith = tmp_path / f"{flag}.lith"
+        assert cli("convert", model, "-q", "int8", "--calibrate", data, flag, "-o", lith).code == 0
+        result = cli("compare", model, lith, "--data", data, "--json")
+        assert result.code == 0, result.err
+        report = json.loads(result.out)
+        names = {layer["reference"] for layer in report["layers"]}
+        assert all(layer["sqnr_db"] > 20 for layer in report["layers"]), report["layers"]
+        assert bool(report["left_out"]) == (flag == "--equalize") == ("r0" not in names), names
+        assert any("moved scale" in reason for reason in report["left_out"].values()) == (flag == "--equalize")
+        assert "flat" in names, names
+    lith = tmp_path / "--equalize.lith"
+    both = json.loads(cli("compare", lith, f"{lith}@reference", "--data", data, "--json").out)
+    assert not both["left_out"] and all(layer["equal"] for layer in both["layers"])
+
+
 def test_rounding_alone_is_named_so(cli: Cli, tmp_path: Path) -> None:
     first, second, data = Pair().write(tmp_path)
     report = compared(cli, first, f"{second}@runtime", "--data", data)

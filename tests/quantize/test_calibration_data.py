@@ -122,13 +122,54 @@ def test_several_inputs(tmp_path: Path) -> None:
     [
         (np.zeros((2, 4), np.float32), r"input 'x' has shape \[2,4\], the model wants \[1,2,3\]"),
         (np.zeros((2, 3), np.uint8), "input 'x' is uint8, the model wants float32"),
-        (np.full((2, 3), np.nan, np.float32), r"holds NaN at \[0, 0, 0\]"),
-        (np.where(np.eye(2, 3) > 0, np.inf, 0).astype(np.float32), r"holds infinity at \[0, 0, 0\]"),
+        (np.full((2, 3), np.nan, np.float32), r"holds NaN at \[0, 0\]"),
+        (np.where(np.eye(2, 3) > 0, np.inf, 0).astype(np.float32), r"holds infinity at \[0, 0\]"),
     ],
 )
 def test_samples_that_do_not_fit(sample: np.ndarray, words: str) -> None:
     with pytest.raises(CalibrationError, match=words):
         feeds([np.ones((2, 3), np.float32), sample])
+
+
+def test_the_place_of_nan_counts_in_the_whole_array(tmp_path: Path) -> None:
+    """In .npz files, which are read in blocks, in .npy files, and where the model takes several samples at once."""
+    x = np.zeros((37, 2, 3), np.float32)
+    x[35, 1, 2] = np.nan
+    np.savez(tmp_path / "x.npz", x=x)
+    np.save(tmp_path / "x.npy", x)
+    for size in (1, "batch"):
+        for source in (tmp_path / "x.npz", tmp_path / "x.npy"):
+            with pytest.raises(CalibrationError, match=r"holds NaN at \[35, 1, 2\]"):
+                feeds(source, graph_of(x=(size, 2, 3)))
+    with pytest.raises(CalibrationError, match="takes 4 samples at a time and there are 37"):
+        feeds(tmp_path / "x.npz", graph_of(x=(4, 2, 3)))
+    assert len(feeds(tmp_path / "x.npz", limit=35)) == 35
+
+
+def _fails() -> list[np.ndarray]:
+    raise OSError("the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda: None, "(?s)the function returned None, no samples.*`yield`"),
+        (lambda: 7, "the function returned 7 of type int"),
+        (lambda: np.float32(1), "the function returned .*float32"),
+        (lambda: "text", "the function returned 'text' of type str"),
+        (lambda: [X[0], None], r"\[1\].*is NoneType, no array of numbers"),
+        (lambda: [{"x": [[1.0], [1.0, 2.0]]}], "is no array"),
+        (_fails, "fails: OSError: the disk is gone"),
+    ],
+)
+def test_functions_that_give_no_samples(function: Callable[[], object], words: str) -> None:
+    with pytest.raises(CalibrationError, match=words):
+        feeds(function)
+
+
+def test_functions_may_return_all_at_once() -> None:
+    assert_all(feeds(lambda: X))
+    assert_all(feeds(lambda: {"x": X}))
 
 
 def test_nothing_there(tmp_path: Path) -> None:

@@ -128,7 +128,12 @@ def test_labels_make_the_drop_one_of_accuracy(cnn: onnx.ModelProto, tmp_path: Pa
         quantized(cnn, data, labels=labels[1:])
     with pytest.raises(InputError, match="classes apart"):
         quantized(cnn, data, labels=labels + 1000)
-    for bad, message in (("absent.npy", "no such file"), (labels / 2, "list of integers"), (-labels - 1, "negative")):
+    for bad, message in (
+        ("absent.npy", "no such file"),
+        ("/", "is a folder"),
+        (labels / 2, "list of integers"),
+        (-labels - 1, "negative"),
+    ):
         with pytest.raises(InputError, match=message):
             quantized(cnn, data, labels=bad)
     (tmp_path / "words.txt").write_text("3\n1\ncat\n")
@@ -363,6 +368,12 @@ def test_command(files: tuple[Path, Path], tmp_path: Path) -> None:
     ("options", "words"),
     [
         (["--quantize", "int8"], "needs calibration data"),
+        *[
+            (["--quantize", scheme, "--require-int8"], f"--require-int8 contradicts '{scheme}'")
+            for scheme in ("float16", "weights-int4", "weights-int8", "dynamic")
+        ],
+        (["--quantize-config", "absent.toml"], "no such file"),
+        (["--quantize-config", "/"], "is a folder"),
         (["--observer", "mse"], "is for quantization"),
         (["--report", "r.json"], "is for quantization"),
         (["--quantize", "int8", "--calibrate", "nowhere"], "no such file"),

@@ -131,6 +131,46 @@ def test_weights_that_are_no_numbers() -> None:
         quantized(model, [np.zeros((1, 16), np.float32)])
 
 
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+@pytest.mark.parametrize("index", [0, 1])
+def test_infinite_weights_and_biases(bad: float, index: int) -> None:
+    model = onnx_nets.dense(np.random.default_rng(0))
+    tensor = model.graph.initializer[index]
+    data = numpy_helper.to_array(tensor).copy()
+    data.flat[0] = bad
+    tensor.CopyFrom(numpy_helper.from_array(data, tensor.name))
+    with pytest.raises(MicrolithError, match="weights hold NaN or infinity"):
+        quantized(model, [np.zeros((1, 16), np.float32)])
+
+
+@pytest.mark.parametrize("op", ["Add", "Where"])
+def test_masks_of_infinity_stay_in_floating_point(op: str) -> None:
+    """Causal attention: what is masked has no weight in the result, in float as in int8."""
+    rng = np.random.default_rng(0)
+    below = np.tril(np.ones((8, 8), bool))
+    mask = np.where(below, np.float32(0 if op == "Add" else -np.inf), np.float32(-np.inf)).astype(np.float32)
+    weights = {"w": (rng.standard_normal((16, 16)) / 8).astype(np.float32), "m": mask, "below": below}
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["q"]),
+        helper.make_node("Transpose", ["x"], ["k"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["q", "k"], ["s"]),
+        helper.make_node(op, ["below", "s", "m"] if op == "Where" else ["s", "m"], ["masked"], name="mask"),
+        helper.make_node("Softmax", ["masked"], ["p"], name="softmax"),
+        helper.make_node("MatMul", ["p", "x"], ["y"]),
+    ]
+    model = onnx_nets.model(nodes, {"x": (1, 8, 16)}, {"y": (1, 8, 16)}, weights)
+    samples = [rng.standard_normal((1, 8, 16)).astype(np.float32) for _ in range(16)]
+    graph, report = quantized(model, samples)
+    assert {layer.op for layer in report.floats} >= {"softmax"}
+    assert all("infinity comes in" in layer.reason for layer in report.floats), report.floats
+    assert sum(layer.op in ("dense", "matmul") for layer in report.layers if layer not in report.floats) == 3
+    assert sqnr_to_onnxruntime(model, graph, samples) > 25
+    first = evaluate(graph, {"x": samples[0]})["y"][0, 0]  # that row sees itself alone
+    np.testing.assert_allclose(first, samples[0][0, 0], atol=0.05)
+    with pytest.raises(UnsupportedError, match="infinity comes in"):
+        quantized(model, samples, require_int8=True)
+
+
 def test_a_value_that_is_never_finite() -> None:
     nodes = [helper.make_node("Div", ["x", "zero"], ["d"]), helper.make_node("MatMul", ["d", "w"], ["y"])]
     weights = {"zero": np.zeros(1, np.float32), "w": np.ones((4, 4), np.float32)}
