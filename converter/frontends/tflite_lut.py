@@ -65,6 +65,12 @@ def gelu(x: np.ndarray) -> np.ndarray:
 
 def gelu_tanh(x: np.ndarray) -> np.ndarray:
     inner = x + np.float32(0.044715) * x * x * x
+    return np.float32(0.5) * x * (np.float32(1) + _tanh(np.float32(math.sqrt(2 / math.pi)) * inner))
+
+
+def gelu_tanh_16(x: np.ndarray) -> np.ndarray:
+    """The tanh form as LiteRT computes it for 16-bit tensors: from the factor of tanh's argument on in float64."""
+    inner = x + np.float32(0.044715) * x * x * x
     gate = 1.0 + np.tanh(math.sqrt(2 / math.pi) * inner.astype(np.float64))
     return np.asarray(np.float32(0.5) * x * gate, np.float32)
 

@@ -101,9 +101,9 @@ def gelu(node: TfliteNode) -> Value:
     approximate = bool(node.options("GeluOptions").Approximate())
     x = node.value(0)
     if is_quantized(x):
-        function = lut.FLOAT_FUNCTIONS["gelu_tanh" if approximate else "gelu"]
         if is_int16(x):
-            return int16.by_curve(node, function)
+            return int16.by_curve(node, lut.gelu_tanh_16 if approximate else lut.gelu)
+        function = lut.FLOAT_FUNCTIONS["gelu_tanh" if approximate else "gelu"]
         return by_table(node, lut.float_table(function, *_table_quants(node)))
     return node.add("gelu", [x], {"alpha": 1.0 if approximate else 0.0})
 
