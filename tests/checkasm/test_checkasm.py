@@ -219,5 +219,5 @@ def test_other_processors_compute_the_same(program: Path, tmp_path: Path, proces
     )
     assert digest([emulator, "-L", libraries, other]) == digest([program])
     for core in CORES[processor]:
-        result = run([emulator, "-cpu", core, "-L", libraries, other], "--seed", SEED, "--cases", "8")
+        result = run([emulator, "-cpu", core, "-L", libraries, other], "--seed", SEED, "--cases", "20")
         assert result.returncode == 0, result.stdout + result.stderr
