@@ -12,7 +12,7 @@ from .. import numerics
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
 from . import REQUIRED, OpDef, Sample, fixed_point, register, sampling
-from .shape_rules import require, require_dtype, require_equal, require_rank
+from .shape_rules import require, require_dtype, require_inputs, require_rank
 
 Attrs = Mapping[str, Any]
 Array = np.ndarray
@@ -38,12 +38,7 @@ def _infer(node: Node) -> list[TensorType]:
         5: (DType.s16, state),
         6: (DType.s16, state),
     }
-    for index, (dtype, shape) in expected.items():
-        value = node.optional_input(index)
-        if value is not None:
-            require_dtype(node, value, dtype)
-            for actual, wanted in zip(require_rank(node, value, len(shape)), shape, strict=True):
-                require_equal(node, actual, wanted, f"a dimension of '{value.name}'")
+    require_inputs(node, expected)
     require(node, -15 <= node.attrs["cell_exponent"] <= -9, "cell_exponent is outside -15 .. -9")
     y = (first, second, 1, hidden) if layout else (first, 1, second, hidden)
     return [TensorType(x.dtype, y), *[TensorType(DType.s16, state)] * (2 if node.op == "fixed_lstm" else 1)]

@@ -94,6 +94,16 @@ def require_equal(node: Node, actual: Dim, expected: Dim, what: str) -> None:
         fail(node, f"{what} is {actual}, not {expected}")
 
 
+def require_inputs(node: Node, expected: Mapping[int, tuple[DType, Sequence[Dim]]]) -> None:
+    """Types and shapes of inputs by index; those that are absent may be so."""
+    for index, (dtype, shape) in expected.items():
+        value = node.optional_input(index)
+        if value is not None:
+            require_dtype(node, value, dtype)
+            for actual, wanted in zip(require_rank(node, value, len(shape)), shape, strict=True):
+                require_equal(node, actual, wanted, f"a dimension of '{value.name}'")
+
+
 def normal_axis(node: Node, axis: int, rank: int) -> int:
     """An axis counted from the start; ShapeError when it is out of range."""
     require(node, -rank <= axis < rank, f"axis {axis} is out of range for rank {rank}")

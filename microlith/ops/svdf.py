@@ -11,7 +11,7 @@ from .. import numerics
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
 from . import REQUIRED, OpDef, Sample, fixed_point, register, sampling
-from .shape_rules import require, require_dtype, require_equal, require_rank
+from .shape_rules import require, require_dtype, require_inputs, require_rank
 
 Attrs = Mapping[str, Any]
 
@@ -32,12 +32,7 @@ def _infer(node: Node) -> list[TensorType]:
         3: (DType.s32, (filters // rank,)),
         4: (DType.s16, state),
     }
-    for index, (dtype, shape) in expected.items():
-        value = node.optional_input(index)
-        if value is not None:
-            require_dtype(node, value, dtype)
-            for actual, wanted in zip(require_rank(node, value, len(shape)), shape, strict=True):
-                require_equal(node, actual, wanted, f"a dimension of '{value.name}'")
+    require_inputs(node, expected)
     return [TensorType(DType.s8, (batch, filters // rank)), TensorType(DType.s16, state)]
 
 

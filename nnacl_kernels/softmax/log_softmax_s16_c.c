@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/curve_s16.h"
 #include "common/float_math.h"
 #include "common/share.h"
-#include "softmax/softmax.h"
+#include "softmax/softmax_rows_s16.h"
 
 NNACL_DECLARE(nnacl_log_softmax_s16_c);
 
@@ -13,17 +12,13 @@ void nnacl_log_softmax_s16_c(const nnacl_ctx *ctx, const void *params, const voi
     const float scale = p->x_scale / p->y_scale;
     const nnacl_range share = nnacl_share(ctx, p->outer * p->inner);
     for (int32_t i = share.begin; i < share.end; i++) {
-        const ptrdiff_t start = (ptrdiff_t)(i / p->inner) * p->depth * step + i % p->inner;
+        const ptrdiff_t start = nnacl_softmax_row(p, i);
         const int16_t *x = (const int16_t *)in[0] + start;
         int16_t *y = (int16_t *)out[0] + start;
-        int32_t max = INT16_MIN;
-        for (int32_t j = 0; j < p->depth; j++) {
-            max = x[j * step] > max ? x[j * step] : max;
-        }
+        const int32_t max = nnacl_softmax_max_s16(p, x);
         int64_t sum = 0;
         for (int32_t j = 0; j < p->depth; j++) {
-            const int32_t scaled = nnacl_requant_double(x[j * step] - max, p->mult, p->shift);
-            sum += nnacl_curve_at_s16(exponential, nnacl_add_saturate(scaled, 32767));
+            sum += nnacl_softmax_exp_s16(p, x[j * step], max, exponential);
         }
         /* The curve is in steps of 2^-15. */
         const float total = (float)(sum > 1 ? sum : 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/curve_s16.h"
 #include "common/share.h"
-#include "softmax/softmax.h"
+#include "softmax/softmax_rows_s16.h"
 
 NNACL_DECLARE(nnacl_softmax_s16_c);
 
@@ -19,17 +18,13 @@ void nnacl_softmax_s16_c(const nnacl_ctx *ctx, const void *params, const void *c
     const ptrdiff_t step = p->inner;
     const nnacl_range share = nnacl_share(ctx, p->outer * p->inner);
     for (int32_t i = share.begin; i < share.end; i++) {
-        const ptrdiff_t start = (ptrdiff_t)(i / p->inner) * p->depth * step + i % p->inner;
+        const ptrdiff_t start = nnacl_softmax_row(p, i);
         const int16_t *x = (const int16_t *)in[0] + start;
         int16_t *y = (int16_t *)out[0] + start;
-        int32_t max = INT16_MIN;
-        for (int32_t j = 0; j < p->depth; j++) {
-            max = x[j * step] > max ? x[j * step] : max;
-        }
+        const int32_t max = nnacl_softmax_max_s16(p, x);
         uint32_t sum = 0;
         for (int32_t j = 0; j < p->depth; j++) {
-            const int32_t scaled = nnacl_requant_double(x[j * step] - max, p->mult, p->shift);
-            y[j * step] = (int16_t)nnacl_curve_at_s16(exponential, nnacl_add_saturate(scaled, 32767));
+            y[j * step] = (int16_t)nnacl_softmax_exp_s16(p, x[j * step], max, exponential);
             sum += (uint32_t)y[j * step];
         }
         /* The sum as 1 + a fraction, times a power of two. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "tool.h"
 
 #define MAX_OPTIONS 256
@@ -99,10 +100,10 @@ int main(int argc, char **argv) {
     }
     int64_t *times = tool_memory(&self, (size_t)repeat * sizeof *times);
     for (int32_t run = -warmup; run < repeat; run++) {
-        int64_t start = tool_now();
+        int64_t start = lith_now();
         tool_check(&self, lith_session_run(self.session, &self.message));
         if (run >= 0) {
-            times[run] = tool_now() - start;
+            times[run] = lith_now() - start;
         }
     }
     qsort(times, (size_t)repeat, sizeof *times, compare);

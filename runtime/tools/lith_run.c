@@ -15,6 +15,7 @@
 #define make_folder(path) mkdir(path, 0777)
 #endif
 
+#include "clock.h"
 #include "npy.h"
 #include "tool.h"
 
@@ -242,9 +243,9 @@ int main(int argc, char **argv) {
             tool_print_profile_head();
             lith_session_set_profiler(self.session, tool_print_profile, NULL);
         }
-        int64_t start = tool_now();
+        int64_t start = lith_now();
         tool_check(&self, lith_session_run(self.session, &self.message));
-        int64_t time = tool_now() - start;
+        int64_t time = lith_now() - start;
         total += time;
         fastest = time < fastest ? time : fastest;
     }

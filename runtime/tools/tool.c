@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200809L
-#endif
-
 #include "tool.h"
 
 #include <errno.h>
@@ -10,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static void complain(const tool *self, const char *format, va_list arguments) {
     fprintf(stderr, "%s: ", self->program);
@@ -179,16 +174,6 @@ void tool_print_profile(void *user, const lith_profile_event *event) {
     (void)user;
     printf("%5d %10.1f %12lld %5d  %-24s %-32s %s\n", (int)event->node, (double)event->nanoseconds / 1e3,
            (long long)event->macs, (int)event->parts, event->op, event->kernel, event->name);
-}
-
-int64_t tool_now(void) {
-    struct timespec time;
-#if defined(__unix__) || defined(__APPLE__)
-    clock_gettime(CLOCK_MONOTONIC, &time);
-#else
-    timespec_get(&time, TIME_UTC);
-#endif
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 void tool_close(tool *self) {

@@ -53,8 +53,6 @@ void tool_noise(void *data, int32_t dtype, size_t size, uint32_t seed);
 void tool_print_profile(void *user, const lith_profile_event *event);
 void tool_print_profile_head(void);
 
-int64_t tool_now(void); /* nanoseconds */
-
 void tool_close(tool *self);
 
 #endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What softmax and log-softmax of 16 bits have in common: rows along the axis, whose elements are p->inner apart. */
+#ifndef NNACL_SOFTMAX_ROWS_S16_H
+#define NNACL_SOFTMAX_ROWS_S16_H
+
+#include "common/curve_s16.h"
+#include "softmax/softmax.h"
+
+/* Where row `i` of outer * inner begins. */
+static inline ptrdiff_t nnacl_softmax_row(const nnacl_softmax_params *p, int32_t i) {
+    return (ptrdiff_t)(i / p->inner) * p->depth * p->inner + i % p->inner;
+}
+
+static inline int32_t nnacl_softmax_max_s16(const nnacl_softmax_params *p, const int16_t *x) {
+    int32_t max = INT16_MIN;
+    for (int32_t j = 0; j < p->depth; j++) {
+        const int32_t value = x[(ptrdiff_t)j * p->inner];
+        max = value > max ? value : max;
+    }
+    return max;
+}
+
+/* The exponential of an element less the largest, in steps of 2^-15, by the curve of 513 points. */
+static inline int32_t nnacl_softmax_exp_s16(const nnacl_softmax_params *p, int32_t x, int32_t max,
+                                            const int16_t *exponential) {
+    const int32_t scaled = nnacl_requant_double(x - max, p->mult, p->shift);
+    return nnacl_curve_at_s16(exponential, nnacl_add_saturate(scaled, 32767));
+}
+
+#endif
