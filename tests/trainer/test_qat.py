@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +236,10 @@ def test_mistakes() -> None:
 
     with pytest.raises(QuantizationError, match="cannot be traced"):
         trainer.QAT(sample).apply(Branching())
+
+
+def test_nothing_is_said_on_import() -> None:
+    """torchao tells of libraries for other processors, PyTorch of torchao; in a process that has imported neither."""
+    program = "from microlith import trainer; trainer.QAT()"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")

@@ -45,7 +45,7 @@ def bits_of(codes: Tensor) -> int:
 
 def _dequantize() -> Callable[..., Tensor]:
     """PyTorch's ``quantized_decomposed::dequantize_per_channel``; importing the module registers the operator."""
-    for module in ("torch.ao.quantization.fx._decomposed", "torchao.quantization.pt2e"):
+    for module in ("torch.ao.quantization.fx._decomposed", "microlith.trainer.compress.pt2e"):
         try:
             importlib.import_module(module)
             operator: Callable[..., Tensor] = torch.ops.quantized_decomposed.dequantize_per_channel.default

@@ -14,19 +14,6 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torchao.quantization.pt2e import (
-    FakeQuantize,
-    FusedMovingAvgObsFakeQuantize,
-    MovingAverageMinMaxObserver,
-    MovingAveragePerChannelMinMaxObserver,
-)
-from torchao.quantization.pt2e.quantizer import (
-    FixedQParamsQuantizationSpec,
-    QuantizationAnnotation,
-    QuantizationSpec,
-    Quantizer,
-    SharedQuantizationSpec,
-)
 
 from microlith import ops
 from microlith.errors import Unsupported
@@ -34,6 +21,17 @@ from microlith.ops import QuantRule
 
 from .linear_norms import is_part, norm_of, split_norms
 from .plain_convolutions import spell_out_padding
+from .pt2e import (
+    FakeQuantize,
+    FixedQParamsQuantizationSpec,
+    FusedMovingAvgObsFakeQuantize,
+    MovingAverageMinMaxObserver,
+    MovingAveragePerChannelMinMaxObserver,
+    QuantizationAnnotation,
+    QuantizationSpec,
+    Quantizer,
+    SharedQuantizationSpec,
+)
 
 aten = torch.ops.aten
 

@@ -11,8 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.fx import GraphModule
 from torch.nn import functional
-from torchao.quantization import pt2e
-from torchao.quantization.pt2e import quantize_pt2e
 
 from microlith.errors import InputError, MicrolithError
 
@@ -22,6 +20,7 @@ from .compressor import Compressor
 from .linear_norms import fold_norms_of_linears
 from .needless_pairs import remove_needless_pairs
 from .op_quantizer import MOVERS, OpQuantizer, is_for_weights
+from .pt2e import FakeQuantize, convert_pt2e, prepare_qat_pt2e
 
 MODE_FLAGS = {
     torch.ops.aten.dropout.default: 2,
@@ -85,7 +84,7 @@ class QAT(Compressor):
                 raise InputError(f"QAT(skip=…): there is no module {name!r}", where=type(model).__name__)
         quantizer = OpQuantizer(self.skip)
         graph = trace(model.train(), self.sample)
-        prepared = quantize_pt2e.prepare_qat_pt2e(graph, quantizer)
+        prepared = prepare_qat_pt2e(graph, quantizer)
         if quantizer.refused:
             refused = ", ".join(f'"{item.node}"' for item in quantizer.refused)
             lines = [f"  {item.op} '{item.node}': {item.reason}" for item in quantizer.refused]
@@ -114,7 +113,7 @@ class QAT(Compressor):
             with torch.no_grad():
                 model.eval()(*self.sample)  # the scales of the weights as they are now
         fold_norms_of_linears(model.graph_module)
-        converted = quantize_pt2e.convert_pt2e(model.graph_module)
+        converted = convert_pt2e(model.graph_module)
         round_biases(converted)
         remove_needless_pairs(converted, MOVERS, BIASED)
         return ModeModule(converted, fixed=True).eval()
@@ -159,7 +158,7 @@ class ModeModule(nn.Module):
                 node.args = (*node.args[:position], training, *node.args[position + 1 :])
         self.graph_module.recompile()
         for module in self.graph_module.modules():
-            if isinstance(module, pt2e.FakeQuantize):
+            if isinstance(module, FakeQuantize):
                 # The range of weights is known at any time; that of activations is learnt.
                 learns = training and not self._frozen
                 module.enable_observer(learns or is_for_weights(module))
