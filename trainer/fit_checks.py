@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import difflib
+import inspect
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import torch
-from lightning.pytorch import Callback, LightningDataModule
+from lightning.pytorch import Callback, LightningDataModule, Trainer
 from torch import Tensor, nn
 
 from microlith.errors import InputError, MicrolithError, ShapeError
@@ -41,6 +43,31 @@ def as_compressor(compressors: Any) -> Compressor:
         if not isinstance(item, Compressor):
             raise InputError(f"{item!r} is no compressor", where="compressors", hint="QAT(), LowBitSearch(), …")
     return Compose(items)
+
+
+OWN_WORDS = {
+    "max_epochs": "epochs",
+    "logger": "logs, and callbacks for loggers of your own",
+    "enable_progress_bar": "progress",
+    "gradient_clip_val": "gradient_clip",
+    "default_root_dir": "run_dir",
+    "enable_checkpointing": "checkpoint_steps; last.ckpt is always written",
+}
+"""Options of Lightning's Trainer that ``fit`` sets itself -> what says the same here."""
+
+
+def check_options(options: Mapping[str, Any], arguments: Collection[str]) -> None:
+    """Raises InputError for an option that Lightning's Trainer has not, or that an argument of ``fit`` stands for."""
+    known = set(inspect.signature(Trainer).parameters)
+    for name in options:
+        if name in OWN_WORDS:
+            raise InputError(f"fit has no option {name}", hint=f"its own word for it is {OWN_WORDS[name]}")
+        if name not in known:
+            near = difflib.get_close_matches(name, [*arguments, *known], 1)
+            raise InputError(
+                f"neither fit nor Lightning's Trainer has an option {name}",
+                hint=f"did you mean {near[0]}?" if near else "help(trainer.fit) lists what there is",
+            )
 
 
 def _as_list(value: Any, where: str) -> list[Any]:

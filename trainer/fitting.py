@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from .fit_checks import (
     check_fit,
     check_model,
     check_monitors,
+    check_options,
     check_resumable,
     refuse_for_module,
 )
@@ -128,6 +130,7 @@ def fit(
         RunError: The run to resume is not there, or was made with other data or hyperparameters.
     """
     check_model(model)
+    check_options(options, inspect.signature(fit).parameters)
     compressor, callbacks = as_compressor(compressors), as_callbacks(callbacks)
     epochs, batch_size, seed = (
         require_count(epochs, "epochs"),
@@ -135,6 +138,8 @@ def fit(
         require_seed(seed),
     )
     learning_rate = require_number(learning_rate, "learning_rate", above=0)
+    if gradient_clip is not None:
+        gradient_clip = require_number(gradient_clip, "gradient_clip", above=0)
     if checkpoint_steps is not None:
         checkpoint_steps = require_count(checkpoint_steps, "checkpoint_steps")
     for value, what in ((optimizer, "optimizer"), (schedule, "schedule"), (augment, "augment")):
@@ -142,6 +147,9 @@ def fit(
             require_callable(value, what)
     if keep not in ("last", "best"):
         raise InputError(f"keep is {keep!r}", hint="last or best")
+    if monitor_mode not in ("min", "max"):
+        raise InputError(f"monitor_mode is {monitor_mode!r}", hint="min or max")
+    options = {"enable_model_summary": False, "num_sanity_val_steps": 0, "log_every_n_steps": 10, **options}
     if logs:
         with explain_missing():
             importlib.import_module("tensorboard")  # Lightning's logger wants it
@@ -206,8 +214,8 @@ def fit(
                     *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
                 ],
                 logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,
-                enable_progress_bar=progress, enable_model_summary=False, num_sanity_val_steps=0, log_every_n_steps=10,
-                gradient_clip_val=gradient_clip, strategy=strategy, devices=devices, accelerator=accelerator, **options,
+                enable_progress_bar=progress, gradient_clip_val=gradient_clip,
+                strategy=strategy, devices=devices, accelerator=accelerator, **options,
             )  # fmt: skip
             log_graph(trainer, module, batch)
             trainer.fit(module, loaders.train, loaders.validation, ckpt_path=resumed)
