@@ -17,6 +17,7 @@ from .compress import compress_node
 from .placement import WEIGHTED, Group, Placement, is_function, weight_axis
 from .ranges import SMALLEST_SCALE, Weights, activation_quant, along, round_weights, weight_scales
 from .recurrent import FIXED_FORMS, put_fixed
+from .zero_ranges import scales_of_empty
 
 MOST_BIAS = 2.0**30
 """A bias is at most so many units of input scale times weight scale, so that sums stay within 32 bits."""
@@ -47,14 +48,14 @@ def nearest_weights(node: Node, x_scale: float, bias: np.ndarray | None) -> Weig
     """The weights of a node, rounded. Scales are large enough for its bias to fit into 32 bits."""
     data, axis = node.input(1).data, weight_axis(node)
     assert data is not None and axis is not None
-    scales = fit_bias(weight_scales(data, axis), x_scale, bias)
+    scales = weight_scales(data, axis)
+    if bias is not None:
+        scales = fit_bias(scales_of_empty(scales, data, axis, x_scale, bias), x_scale, bias)
     return Weights(round_weights(data, scales, axis), scales, axis)
 
 
-def fit_bias(scales: np.ndarray, x_scale: float, bias: np.ndarray | None) -> np.ndarray:
+def fit_bias(scales: np.ndarray, x_scale: float, bias: np.ndarray) -> np.ndarray:
     """Weight scales, enlarged where the bias would be more than ``MOST_BIAS`` units."""
-    if bias is None:
-        return scales
     least = np.abs(bias) / (x_scale * MOST_BIAS)
     return np.maximum(scales, least + SMALLEST_SCALE).astype(np.float32)
 
@@ -76,7 +77,7 @@ def apply(graph: Graph, decision: Decision) -> Graph:
             if node.op in WEIGHTED:
                 _set_weights(twin, node, copy, decision)
             elif not is_function(node) and node.op not in FIXED_FORMS:
-                _set_constants(twin, copy, placement.integer_nodes[node])
+                _set_constants(twin, node, copy, decision)
         elif node.op == "gather" and node.output in placement.group_of:
             _set_table(twin, copy, decision.quant_of(node.output))
     for value in list(graph.values()):
@@ -114,12 +115,16 @@ def _set_weights(graph: Graph, node: Node, copy: Node, decision: Decision) -> No
     copy.set_input(2, made)
 
 
-def _set_constants(graph: Graph, copy: Node, dtype: DType) -> None:
-    """Constant operands get a scale for the whole tensor."""
+def _set_constants(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
+    """Constant operands get a scale for the whole tensor; of zeros that of the result."""
+    dtype = decision.placement.integer_nodes[node]
     for index, value in enumerate(copy.inputs):
         if value is None or value.data is None or value.dtype is not DType.f32:
             continue
-        quant = activation_quant(float(value.data.min()), float(value.data.max()), dtype)
+        if np.any(value.data) or node.outputs[0] not in decision.placement.group_of:
+            quant = activation_quant(float(value.data.min()), float(value.data.max()), dtype)
+        else:
+            quant = Quant.per_tensor(float(decision.quant_of(node.outputs[0]).scale[0]), 0)
         fresh = graph.constant(value.name, value.data)
         fresh.decoded_from = quant
         copy.set_input(index, fresh)

@@ -16,7 +16,8 @@ SMALLEST_SCALE = 2.0**-40
 def activation_quant(low: float, high: float, dtype: DType) -> Quant:
     """int8: asymmetric over 255 steps, real 0 is an integer. int16: symmetric, as its kernels want.
 
-    A range without width (a constant tensor) has its limit as the last integer; one of zero alone has scale 1.
+    A range without width (a constant tensor) has its limit as the last integer; one of zero alone has scale 1 until
+    ``zero_ranges`` finds a better one.
     """
     low, high = min(low, 0.0), max(high, 0.0)
     if high - low <= 0.0:

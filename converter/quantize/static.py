@@ -30,6 +30,7 @@ from .recurrent import FIXED_FORMS, cell_limits
 from .report import LayerReport, QuantReport
 from .simulate import Rounded, Simulator, rounded_values
 from .statistics import Progress, collect, record, require_finite_weights, sqnr
+from .zero_ranges import settle
 
 QUANTIZATION_OPS = ("quantize", "dequantize", "requantize")
 
@@ -295,6 +296,7 @@ HEADROOM = 2.0
 def quants_of(search: Search, observer: str) -> dict[int, Quant]:
     """Scale and zero point of each group: its range holds those of all that decide about it."""
     result = {}
+    zeros = set()
     for group in search.placement.groups:
         if group.fixed is not None:
             result[id(group)] = Quant.per_tensor(*group.fixed)
@@ -309,6 +311,9 @@ def quants_of(search: Search, observer: str) -> dict[int, Quant]:
         if group.dtype is DType.s16:
             low, high = HEADROOM * low, HEADROOM * high
         result[id(group)] = activation_quant(low, high, group.dtype)
+        if low == high == 0.0:
+            zeros.add(id(group))
+    settle(search.placement, result, zeros)
     return result
 
 
