@@ -43,6 +43,16 @@ def follow_links(path: str | os.PathLike[str]) -> Path:
         ) from error
 
 
+def require_writable(path: str | os.PathLike[str]) -> None:
+    """Raises OutputError for a file that could not be written, before what it will hold is computed."""
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir():
+        raise OutputError("cannot write: it is a folder", where=str(target), hint="name a file")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise OutputError("cannot write: its folder is missing or write-protected", where=str(target))
+
+
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> int:
     """Calls ``write`` on a temporary file beside ``path``, then renames it; returns the bytes written. A symbolic link
     stays one: the file that it leads to is written.

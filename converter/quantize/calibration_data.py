@@ -22,7 +22,22 @@ from ...errors import InputError
 from ...ir import Graph, Value
 from .images import IMAGE_SUFFIXES, ImageOptions, read_image
 
-Feed = dict[str, np.ndarray]
+
+class Feed(dict[str, np.ndarray]):
+    """What the model takes in one run: an array for each input, by name."""
+
+    samples: int = 1
+    """How many samples of the data it holds."""
+    is_whole: bool = False
+    """Whether the data had just the shape of the first input, so that its first axis may count samples or not."""
+
+
+def samples_of(feed: Mapping[str, np.ndarray]) -> int:
+    return feed.samples if isinstance(feed, Feed) else 1
+
+
+Arrays = dict[str, np.ndarray]
+"""Arrays of one sample or several, by name of the input."""
 
 BATCH = 16
 """Samples that are run together where the model leaves the size of the batch open."""
@@ -51,7 +66,7 @@ class CalibrationSet:
     of the same arrays."""
 
     inputs: Sequence[Value]
-    blocks: Callable[[], Iterator[tuple[str, Feed]]]
+    blocks: Callable[[], Iterator[tuple[str, Arrays]]]
     where: str
     limit: int | None = None
     """No more samples than this are read."""
@@ -66,14 +81,19 @@ class CalibrationSet:
             for feed in _feeds(named, self.inputs, place, offset):
                 if not all(array.dtype.kind != "f" or np.all(np.isfinite(array)) for array in feed.values()):
                     _refuse_not_finite(named, self.inputs, place, offset)
+                if self.limit is not None and count + feed.samples > self.limit:
+                    if all(value.shape and isinstance(value.shape[0], str) for value in self.inputs):
+                        feed = _first(feed, self.limit - count)
+                    elif count:
+                        return
                 yield feed
-                count += 1
+                count += feed.samples
                 if self.limit is not None and count >= self.limit:
                     return
         if not count:
             raise CalibrationError("there is no calibration sample", where=self.where, hint="one is the least")
 
-    def _named(self, place: str, arrays: Feed) -> Feed:
+    def _named(self, place: str, arrays: Arrays) -> Arrays:
         """The arrays under the names of inputs; an only one may have the name that NumPy gives arrays without one."""
         wanted = [value.name for value in self.inputs]
         if len(wanted) == 1 and list(arrays) == [UNNAMED]:
@@ -105,6 +125,12 @@ def open_calibration(
     Raises CalibrationError when there is no such source; what is wrong with its data shows when it is read.
     """
     inputs = list(graph.inputs)
+    if images is not None and images != ImageOptions() and not _holds_pictures(source):
+        raise CalibrationError(
+            "there are no pictures that --mean, --std, --resize, … could prepare",
+            where=str(source) if isinstance(source, str | Path) else "samples",
+            hint="arrays and raw files are taken as they are: prepare them as the model gets them later",
+        )
     if callable(source):
         name = getattr(source, "__name__", "function")
         return CalibrationSet(inputs, lambda: _from_function(source, inputs, name), name, limit)
@@ -127,6 +153,16 @@ def open_calibration(
             hint="a .npz or .npy file, a folder of .npy, .npz, .bin or images, or module:function",
         )
     return CalibrationSet(inputs, reader, text, limit)
+
+
+def _holds_pictures(source: object) -> bool:
+    """Whether a source is a picture or a folder with some; what is not there at all is told later."""
+    if not isinstance(source, str | Path):
+        return False
+    path = Path(source)
+    if path.is_dir():
+        return any(file.suffix.lower() in IMAGE_SUFFIXES for file in path.rglob("*"))
+    return path.suffix.lower() in IMAGE_SUFFIXES or (not path.exists() and not _names_function(str(source)))
 
 
 # Functions
@@ -165,7 +201,7 @@ def _load_function(text: str) -> Callable[[], Iterable[Any]]:
 
 def _from_function(
     function: Callable[[], Iterable[Any]], inputs: Sequence[Value], where: str
-) -> Iterator[tuple[str, Feed]]:
+) -> Iterator[tuple[str, Arrays]]:
     """What a function returns or yields; a dict is one block of samples."""
     try:
         samples = function()
@@ -194,7 +230,7 @@ def _as_array(sample: Any, place: str) -> np.ndarray:
     return array
 
 
-def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -> Iterator[tuple[str, Feed]]:
+def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -> Iterator[tuple[str, Arrays]]:
     names = [value.name for value in inputs]
     iterator = iter(samples)
     for number in range(sys.maxsize):
@@ -222,7 +258,7 @@ def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -
 
 def _reader(
     path: Path, inputs: Sequence[Value], images: ImageOptions
-) -> Callable[[], Iterator[tuple[str, Feed]]] | None:
+) -> Callable[[], Iterator[tuple[str, Arrays]]] | None:
     """How one file is read; None for a file that is no data."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
@@ -237,7 +273,7 @@ def _reader(
     return None
 
 
-def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callable[[], Iterator[tuple[str, Feed]]]:
+def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callable[[], Iterator[tuple[str, Arrays]]]:
     """Files in alphabetical order; for several inputs a folder for each, with equally many files, or .npz files."""
     folders = [path / value.name.replace("/", "_") for value in inputs]
     if all(folder.is_dir() for folder in folders):
@@ -248,9 +284,9 @@ def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callab
                     f"holds {len(files)} files, '{folders[0].name}' {len(lists[0])}", where=str(folder)
                 )
 
-        def side_by_side() -> Iterator[tuple[str, Feed]]:
+        def side_by_side() -> Iterator[tuple[str, Arrays]]:
             for files in zip(*lists, strict=True):
-                feed: Feed = {}
+                feed: Arrays = {}
                 for value, file in zip(inputs, files, strict=True):
                     reader = _reader(file, [value], images)
                     assert reader is not None
@@ -267,7 +303,7 @@ def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callab
             hint="one folder of files for each input, named as it is, or .npz files",
         )
 
-    def one_by_one() -> Iterator[tuple[str, Feed]]:
+    def one_by_one() -> Iterator[tuple[str, Arrays]]:
         for file in files:
             reader = _reader(file, inputs, images)
             assert reader is not None
@@ -311,7 +347,7 @@ def _load_raw(path: Path, value: Value) -> np.ndarray:
     return data.reshape(-1, *dims)
 
 
-def _from_npz(path: Path, inputs: Sequence[Value]) -> Iterator[tuple[str, Feed]]:
+def _from_npz(path: Path, inputs: Sequence[Value]) -> Iterator[tuple[str, Arrays]]:
     """Some samples at a time, read from the archive as they are needed."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -370,15 +406,32 @@ class _Member:
 # From arrays to feeds
 
 
-def _feeds(arrays: Feed, inputs: Sequence[Value], place: str, offset: int) -> Iterator[Feed]:
+def _feeds(arrays: Arrays, inputs: Sequence[Value], place: str, offset: int) -> Iterator[Feed]:
     """Splits blocks of samples into what the model takes in one run; ``offset`` samples came before in the array."""
     parts = {value.name: _split(_typed(arrays[value.name], value, place), value, place, offset) for value in inputs}
+    first = inputs[0]
+    is_whole = _fits(arrays[first.name].shape, first.shape) and all(isinstance(dim, int) for dim in first.shape[:1])
+    is_joined = not is_whole and _fits(arrays[first.name].shape[1:], first.shape[1:])
     counts = {name: len(part) for name, part in parts.items()}
     if len(set(counts.values())) > 1:
         text = ", ".join(f"'{name}' {count}" for name, count in counts.items())
         raise CalibrationError(f"the inputs have different numbers of samples: {text}", where=place)
     for index in range(next(iter(counts.values()), 0)):
-        yield {name: np.asarray(part[index], order="C") for name, part in parts.items()}
+        feed = Feed({name: np.asarray(part[index], order="C") for name, part in parts.items()})
+        feed.is_whole, feed.samples = is_whole, feed[first.name].shape[0] if is_joined else 1
+        yield feed
+
+
+def _first(feed: Feed, samples: int) -> Feed:
+    cut = Feed({name: array[:samples] for name, array in feed.items()})
+    cut.samples = samples
+    return cut
+
+
+def _fits(given: Sequence[int], wanted: Sequence[int | str]) -> bool:
+    return len(given) == len(wanted) and all(
+        isinstance(dim, str) or dim == size for size, dim in zip(given, wanted, strict=True)
+    )
 
 
 def _typed(array: np.ndarray, value: Value, place: str) -> np.ndarray:
@@ -400,15 +453,9 @@ def _typed(array: np.ndarray, value: Value, place: str) -> np.ndarray:
 
 def _split(array: np.ndarray, value: Value, place: str, offset: int) -> list[np.ndarray]:
     shape = value.shape
-
-    def fits(given: Sequence[int], wanted: Sequence[int | str]) -> bool:
-        return len(given) == len(wanted) and all(
-            isinstance(dim, str) or dim == size for size, dim in zip(given, wanted, strict=True)
-        )
-
-    if fits(array.shape, shape) and (not shape or isinstance(shape[0], int)):
+    if _fits(array.shape, shape) and (not shape or isinstance(shape[0], int)):
         return [array]
-    if shape and fits(array.shape[1:], shape[1:]):
+    if shape and _fits(array.shape[1:], shape[1:]):
         size = shape[0] if isinstance(shape[0], int) else min(BATCH, max(array.shape[0], 1))
         if isinstance(shape[0], str) or array.shape[0] % size == 0:
             return [array[start : start + size] for start in range(0, array.shape[0], size)]
@@ -416,9 +463,9 @@ def _split(array: np.ndarray, value: Value, place: str, offset: int) -> list[np.
             f"input '{value.name}' takes {size} samples at a time and there are {offset + array.shape[0]}",
             where=place,
         )
-    if fits(array.shape[1:], shape):
+    if _fits(array.shape[1:], shape):
         return list(array)
-    if shape and shape[0] in (1, *(dim for dim in shape[:1] if isinstance(dim, str))) and fits(array.shape, shape[1:]):
+    if shape and shape[0] in (1, *(dim for dim in shape[:1] if isinstance(dim, str))) and _fits(array.shape, shape[1:]):
         return [array[None]]
     text = ",".join(map(str, shape))
     raise CalibrationError(
@@ -428,7 +475,7 @@ def _split(array: np.ndarray, value: Value, place: str, offset: int) -> list[np.
     )
 
 
-def _refuse_not_finite(arrays: Feed, inputs: Sequence[Value], place: str, offset: int) -> NoReturn:
+def _refuse_not_finite(arrays: Arrays, inputs: Sequence[Value], place: str, offset: int) -> NoReturn:
     """Names the first NaN or infinity by its index in the whole array, which these blocks are a part of."""
     for value in inputs:
         array = _typed(arrays[value.name], value, place)

@@ -25,7 +25,7 @@ from .insert import Decision
 from .placement import weight_axis
 from .ranges import Weights
 from .simulate import Simulator, all_weights
-from .statistics import figures_of
+from .statistics import CEILING, figures_of
 
 Measure = Callable[[Graph], tuple[float, float]]
 """Runs a graph; gives its figure in decibels and its drop: noise share or lost accuracy."""
@@ -130,8 +130,8 @@ def plain_costs(graph: Graph) -> Costs:
 
 
 def noise_share(decibels: float) -> float:
-    """Noise by signal."""
-    return float(10.0 ** (-decibels / 10.0))
+    """Noise by signal; none where results count as equal."""
+    return 0.0 if decibels >= CEILING else float(10.0 ** (-decibels / 10.0))
 
 
 def layers_of(decision: Decision, simulator: Simulator, group: int) -> list[Layer]:

@@ -39,6 +39,11 @@ class Moments:
     """[g, k, k]"""
     rows: int
 
+    def about_zero(self) -> Moments:
+        """For weights whose mean error no bias takes off: means of 0, second moments in the place of covariances."""
+        square = self.covariance + self.mean[:, :, None] * self.mean[:, None, :]
+        return Moments(np.zeros_like(self.mean), square, self.rows)
+
 
 def depth_of(node: Node) -> tuple[int, int]:
     """(groups, length of a sum of products) of a layer with weights; depthwise: a group for each input channel."""

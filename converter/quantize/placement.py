@@ -45,7 +45,7 @@ SAME_SCALE = KEEP_ORDER | {"avg_pool2d", "pad", "resize", "split", "max", "min"}
 """Beside the movers: ops whose result must have the quantization of input 0."""
 
 
-ASKED_FOR = "asked for"
+ASKED_FOR = "--float-layer names it"
 """Why a layer that the caller named is in floating point."""
 
 INFINITY = "infinity comes in from a constant, such as a mask"

@@ -40,7 +40,7 @@ class QuantReport:
     scheme: str
     contract: str
     samples: int = 0
-    """Feeds of calibration data."""
+    """Of calibration data."""
     choices: dict[str, Any] = field(default_factory=dict)
     """What was chosen, by option."""
     sqnr: float | None = None
@@ -48,6 +48,8 @@ class QuantReport:
     float_accuracy: float | None = None
     accuracy: float | None = None
     """Share of the labelled samples whose class is found, before and after; None without labels."""
+    notes: list[str] = field(default_factory=list)
+    """What was asked for and had nothing to act on."""
     candidates: list[dict[str, Any]] = field(default_factory=list)
     """What was tried, in order, with its figure."""
     layers: list[LayerReport] = field(default_factory=list)

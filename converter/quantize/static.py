@@ -5,23 +5,23 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 
 from ...dtypes import DType
-from ...errors import MicrolithError, Unsupported, UnsupportedError
+from ...errors import InputError, MicrolithError, Unsupported, UnsupportedError
 from ...ir import Graph, Node, Quant, Value
 from ..passes.unsigned_bytes import is_mover
 from ..passes.weight_codes import COMPRESSED
+from .aim import Aim, aim_of
 from .budgets import BudgetError, Budgets, Choice, Pick
 from .calibration_data import CalibrationSet, Feed, open_calibration
 from .equalize import equalized
 from .insert import Decision, apply, bias_of, nearest_weights
-from .labels import accuracy, labels_for, load_labels
+from .labels import Labelled
 from .mixed import LABELS, noise_share, within_budgets
 from .moments import can_measure, measure
-from .observers import OBSERVERS, TensorStats, percentile
+from .observers import OBSERVERS, PERCENTILE, TensorStats, percentile
 from .options import QuantizeOptions
 from .placement import ASKED_FOR, WEIGHTED, Placement, place
 from .ranges import activation_quant
@@ -59,11 +59,13 @@ class Search:
     stats: dict[Value, TensorStats]
     feeds: list[Feed]
     wanted: list[dict[str, np.ndarray]]
-    labels: np.ndarray | None = None
+    labels: Labelled | None = None
     """Of the feeds, if they are known."""
     cells: dict[Node, float] = field(default_factory=dict)
     """See ``Decision.cells``."""
     tried: list[dict[str, object]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """See ``QuantReport.notes``."""
 
     def measure(self, decision: Decision, **label: object) -> Candidate:
         """Builds and runs a candidate."""
@@ -77,8 +79,8 @@ class Search:
         figure = sqnr(self.wanted, got)
         drop, told = noise_share(figure), {}
         if self.labels is not None:
-            found = accuracy(self.labels, got)
-            drop, told = accuracy(self.labels, self.wanted) - found, {"accuracy": round(found, 5)}
+            found = self.labels.accuracy(got)
+            drop, told = self.labels.accuracy(self.wanted) - found, {"accuracy": round(found, 5)}
         self.tried.append({**label, "sqnr": round(figure, 3), **told})
         return figure, drop
 
@@ -87,39 +89,25 @@ def quantize_static(
     graph: Graph, options: QuantizeOptions, progress: Progress | None = None
 ) -> tuple[Graph, QuantReport]:
     """See ``quantize``."""
-    require_finite_weights(graph)
+    require_finite_weights(graph, options.scheme)
     _require_floats(graph)
-    if options.labels is not None:
-        options = replace(options, labels=load_labels(options.labels))
+    real = layers_named(graph, options.float_layers, "--float-layer")
+    if both := real & layers_named(graph, options.wide_layers, "--wide-layer"):
+        raise InputError(
+            f"layer '{min(both)}' shall be in floating point and have 16-bit activations",
+            hint="--float-layer and --wide-layer must name different layers",
+        )
     data = open_calibration(options.calibrate, graph, options.images, options.samples)
-    most = options.search_samples or (search_size(graph) if options.labels is None else MOST_LABELLED)
-    aim = _aim(graph, options, list(islice(iter(data), most)), most)
+    aim = aim_of(graph, options, data)
+    if options.is_mixed:
+        options = replace(options, scheme="int8")  # 16x8 is tried too, whichever was named
     search, best, count = _uniform(graph, options, data, aim, progress)
     if options.is_mixed:
         search, best = _mixed(search, best, _uniform(graph, replace(options, scheme="16x8"), data, aim, progress)[:2])
-    report = _report(search, best, count)
+    report = _report(search, best, count, real)
     if options.require_int8:
         _require_integers(report)
     return best.graph, report
-
-
-@dataclass(frozen=True)
-class Aim:
-    """What candidates are compared with."""
-
-    feeds: list[Feed]
-    wanted: list[dict[str, np.ndarray]]
-    """The outputs in floating point."""
-    labels: np.ndarray | None
-    """Of the feeds, if they are known."""
-
-
-def _aim(graph: Graph, options: QuantizeOptions, feeds: list[Feed], most: int) -> Aim:
-    """Labels are held against the samples here, before anything that takes long."""
-    wanted = record(graph, feeds)
-    if options.labels is None:
-        return Aim(feeds, wanted, None)
-    return Aim(feeds, wanted, labels_for(options.labels, wanted, len(feeds) < most and options.samples is None))
 
 
 def _uniform(
@@ -128,51 +116,47 @@ def _uniform(
     """The best of the scheme that the options name, what it was found with, and the number of all feeds."""
     search, count = _search(graph, options, data, aim, progress)
     best = choose_weights(search, choose_ranges(search), data)
-    for kinds in _movable(options):
-        moved, places = equalized(graph, data, options.smooth or EXPONENT, kinds)
+    for move in _moves(options):
+        moved, places = equalized(graph, data, move.exponent, move.kinds)
         if not places:
+            if move.forced:
+                search.notes.append(f"{move.option}: there is no place in the model where scale could be moved")
             continue
         other, _ = _search(moved, options, data, aim, progress)
-        other.tried = search.tried
+        other.tried, other.notes = search.tried, search.notes
         label = {"scales moved": places}
         found = choose_weights(other, choose_ranges(other, [str(best.label["observer"])], label), data)
-        if found.figure > best.figure or options.equalize or options.smooth:
+        if found.figure > best.figure or move.forced:
             search, best, graph = other, found, moved
     return search, best, count
 
 
 EXPONENT = 0.5
-"""Of SmoothQuant, unless told otherwise."""
+"""Of SmoothQuant, unless told otherwise, and of equalization."""
 
 
-def _movable(options: QuantizeOptions) -> list[frozenset[str]]:
-    """The kinds of layers that scale may be moved from: those with a ReLU or nothing, and normalizations."""
-    kinds = []
+@dataclass(frozen=True)
+class Move:
+    """A way to move scale between layers."""
+
+    option: str
+    kinds: frozenset[str]
+    """The ops that scale is moved from."""
+    exponent: float
+    forced: bool
+    """Whether it was asked for, and is not only taken if it helps."""
+
+
+def _moves(options: QuantizeOptions) -> list[Move]:
+    """From layers with a ReLU or nothing behind them, and from normalizations."""
+    moves = []
     if options.equalize is not False:
-        kinds.append(frozenset({"conv2d", "depthwise_conv2d", "dense"}))
+        kinds = frozenset({"conv2d", "depthwise_conv2d", "dense"})
+        moves.append(Move("--equalize", kinds, EXPONENT, bool(options.equalize)))
     if options.smooth != 0.0:
-        kinds.append(frozenset({"layer_norm", "rms_norm"}))
-    return kinds
-
-
-MOST_PRODUCTS = 2e9
-"""Of one run over the search samples, about."""
-
-MOST_LABELLED = 2000
-"""Feeds on which accuracy is measured: one sample in 2,000 is a twentieth of a point."""
-
-MOST_FEEDS = 256
-"""On fewer, where more would cost little, a candidate wins by chance that is worse on other data."""
-
-
-def search_size(graph: Graph) -> int:
-    """How many feeds candidates are compared on: 4 to ``MOST_FEEDS``, by the multiplications that a feed takes."""
-    products = 1.0
-    for node in graph.nodes:
-        if node.op in WEIGHTED:
-            places = [dim for dim in node.output.shape[1:-1] if isinstance(dim, int)]
-            products += float(np.prod(node.input(1).type.static_shape)) * float(np.prod(places or [1]))
-    return int(np.clip(MOST_PRODUCTS / products, 4, MOST_FEEDS))
+        kinds = frozenset({"layer_norm", "rms_norm"})
+        moves.append(Move("--smooth", kinds, options.smooth or EXPONENT, options.smooth is not None))
+    return moves
 
 
 def _search(
@@ -181,8 +165,8 @@ def _search(
     """Where integers go, the statistics of what they hold, and the number of all feeds."""
     placement = place(
         graph,
-        layers_named(graph, options.float_layers, "float_layers"),
-        layers_named(graph, options.wide_layers, "wide_layers"),
+        layers_named(graph, options.float_layers, "--float-layer"),
+        layers_named(graph, options.wide_layers, "--wide-layer"),
         DType.s16 if options.scheme == "16x8" else DType.s8,
         keep_tail=not options.require_int8,
     )
@@ -222,8 +206,8 @@ def _within_budgets(search: Search, best: Candidate) -> Choice:
     """With the weights of one candidate."""
     options = search.options
     observer = str(best.label["observer"])
-    real = layers_named(search.base, options.float_layers, "float_layers")
-    wide_always = layers_named(search.base, options.wide_layers, "wide_layers")
+    real = layers_named(search.base, options.float_layers, "--float-layer")
+    wide_always = layers_named(search.base, options.wide_layers, "--wide-layer")
 
     def redecide(floats: frozenset[str], wide: frozenset[str]) -> Decision:
         placement = place(search.base, floats | real, wide | wide_always, DType.s8, not options.require_int8)
@@ -263,7 +247,7 @@ def choose_ranges(
 def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Candidate:
     """Bias correction and adaptive rounding, if they keep more of the outputs."""
     options = search.options
-    if options.rounding == "nearest" and not options.bias_correction:
+    if options.rounding == "nearest" and not options.corrects_bias:
         return best
     decision = best.decision
     nodes = [node for node in decision.placement.integer_nodes if node.op in WEIGHTED and can_measure(node)]
@@ -275,14 +259,16 @@ def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Can
             bias = bias_of(node)
             start = nearest_weights(node, float(decision.quant_of(node.input(0)).scale[0]), bias)
             bias = np.zeros(start.scales.size) if bias is None else bias
-            if options.bias_correction:
+            if not options.corrects_bias:
+                moments = moments.about_zero()
+            else:
                 corrected.biases[node] = bias + mean_error(node, start, moments)
             corrected.weights[node] = start
             if options.rounding != "nearest":
                 adapted.weights[node], shift = reconstruct(node, start, moments)
                 adapted.biases[node] = bias + shift
     found = [best] if options.rounding != "adaptive" else []
-    if options.bias_correction and options.rounding != "adaptive":
+    if options.corrects_bias and options.rounding != "adaptive":
         found.append(search.measure(corrected, **{**best.label, "rounding": "nearest", "bias": "corrected"}))
     if options.rounding != "nearest":
         found.append(search.measure(adapted, **{**best.label, "rounding": "adaptive"}))
@@ -325,7 +311,7 @@ def _is_lookup(value: Value) -> bool:
 
 def _range(search: Search, stats: TensorStats, observer: str, levels: int) -> tuple[float, float]:
     if observer == "percentile":
-        return percentile(stats, levels, search.options.percentile)
+        return percentile(stats, levels, search.options.percentile or PERCENTILE)
     return OBSERVERS[observer](stats, levels)
 
 
@@ -367,13 +353,13 @@ def float_layers(graph: Graph) -> list[Node]:
     ]
 
 
-def _report(search: Search, best: Candidate, count: int) -> QuantReport:
+def _report(search: Search, best: Candidate, count: int, named: frozenset[str]) -> QuantReport:
     options, placement = search.options, search.placement
     report = QuantReport(options.scheme, options.contract, count)
-    report.choices, report.candidates = dict(best.label), search.tried
+    report.choices, report.candidates, report.notes = dict(best.label), search.tried, search.notes
     report.sqnr = best.figure
     if search.labels is not None:
-        report.float_accuracy = accuracy(search.labels, search.wanted)
+        report.float_accuracy = search.labels.accuracy(search.wanted)
         report.accuracy = report.float_accuracy - best.drop
     report.float_bytes = sum(value.type.nbytes for value in search.base.constants())
     report.constant_bytes = sum(value.type.nbytes for value in best.graph.constants())
@@ -398,7 +384,7 @@ def _report(search: Search, best: Candidate, count: int) -> QuantReport:
         pick = picks.get(node.name) if node.op in WEIGHTED or node.op in COMPRESSED.values() else None
         if pick is not None:
             layer.reason, layer.noise = _chosen(pick), pick.noise
-        elif layer.reason == ASKED_FOR and picks:
+        elif layer.reason == ASKED_FOR and layer.name not in named:
             layer.reason = "it follows layers that the search gave real numbers"
         report.layers.append(layer)
     return report
@@ -424,12 +410,12 @@ def _chosen(pick: Pick) -> str:
     """Why a layer has its bits, from what the search measured."""
     text = f"chosen: {LABELS.get(pick.state, pick.state)}"
     if pick.state == "int8":
-        return f"{text} adds noise of {_decibels(pick.noise)} to the outputs"
-    return f"{text} adds noise of {_decibels(pick.noise)} to the outputs, int8 {_decibels(pick.noise_int8)}"
+        return f"{text} adds {_noise(pick.noise)} to the outputs"
+    return f"{text} adds {_noise(pick.noise)} to the outputs, int8 {_noise(pick.noise_int8)}"
 
 
-def _decibels(noise: float) -> str:
-    return "none" if noise <= 0 else f"{10 * np.log10(noise):.0f} dB"
+def _noise(share: float) -> str:
+    return "no noise" if share <= 0 else f"noise of {10 * np.log10(share):.0f} dB"
 
 
 def _reason(node: Node) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import MicrolithError
 from ...ir import Graph, Value
 from ...stepwise import Executor
-from .calibration_data import CalibrationError, CalibrationSet
+from .calibration_data import CalibrationError, CalibrationSet, samples_of
 from .observers import TensorStats
 
 Progress = Callable[[str, int, int | None], None]
@@ -19,7 +19,7 @@ Progress = Callable[[str, int, int | None], None]
 def collect(
     graph: Graph, values: Iterable[Value], data: CalibrationSet, progress: Progress | None = None
 ) -> tuple[dict[Value, TensorStats], int]:
-    """Statistics of some values over all samples, and the number of feeds.
+    """Statistics of some values over all samples, and the number of samples.
 
     Raises CalibrationError when a sample makes a value that is nowhere finite, and for bad data.
     """
@@ -38,7 +38,7 @@ def collect(
     states: dict[str, np.ndarray] = {}
     for feed in data:
         executor.run(feed, limits, states)
-        count += 1
+        count += samples_of(feed)
         if progress is not None:
             progress("ranges", count, None)
     for value, seen in stats.items():
@@ -49,10 +49,12 @@ def collect(
                 hint="look for NaN or infinity in the weights, or data far from what the model was trained on",
             )
     states = {}
-    for number, feed in enumerate(data):
+    done = 0
+    for feed in data:
         executor.run(feed, bins, states)
+        done += samples_of(feed)
         if progress is not None:
-            progress("histograms", number + 1, count)
+            progress("histograms", done, count)
     return stats, count
 
 
@@ -107,7 +109,7 @@ MASKED = frozenset({"add", "sub", "where", "max", "min"})
 """Ops that masks go into: an infinite constant there is meant."""
 
 
-def require_finite_weights(graph: Graph) -> None:
+def require_finite_weights(graph: Graph, scheme: str) -> None:
     """Raises MicrolithError that names every constant of real numbers with NaN in it, or with infinity unless it is
     a mask: read by ``MASKED`` alone."""
     bad = [
@@ -123,5 +125,5 @@ def require_finite_weights(graph: Graph) -> None:
         more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
         raise MicrolithError(
             f"weights hold NaN or infinity: {', '.join(repr(name) for name in bad[:5])}{more}",
-            hint="such a model computes nothing that integers could hold; train or export it again",
+            hint=f"'{scheme}' would keep them or lose them, and the results with them; train or export it again",
         )

@@ -6,17 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...ir import Graph, Node
+from ...dtypes import DType
+from ...ir import Graph, Node, Value
 from ..passes.weight_codes import COMPRESSED, replace_node
 from ..pipeline import finish
-from .calibration_data import open_calibration
+from .aim import Aim, aim_of
+from .calibration_data import CalibrationSet, open_calibration, samples_of
 from .compress import compress_node
 from .moments import Moments, can_measure, depth_of, measure
 from .options import QuantizeOptions
+from .placement import ASKED_FOR
 from .ranges import round_weights, weight_scales
 from .report import LayerReport, QuantReport
 from .simulate import Rounded
-from .statistics import require_finite_weights
+from .statistics import record, require_finite_weights, sqnr
 
 Rewrite = Callable[[Graph, Node, QuantizeOptions, Moments | None], str | None]
 """Puts another op in the place of a node, or says why not."""
@@ -31,40 +34,65 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
     """
     from .static import layers_named
 
-    require_finite_weights(graph)
+    require_finite_weights(graph, options.scheme)
     report = QuantReport(options.scheme, options.contract)
+    data = (
+        None
+        if options.calibrate is None
+        else open_calibration(options.calibrate, graph, options.images, options.samples)
+    )
+    aim = None if data is None else aim_of(graph, options, data)
     report.float_bytes = sum(value.type.nbytes for value in graph.constants())
-    kept = layers_named(graph, options.float_layers, "float_layers")
+    kept = layers_named(graph, options.float_layers, "--float-layer")
     rewrite = REWRITES[options.scheme]
-    found = _moments(graph, options, report)
+    found = {} if data is None else _moments(graph, options, data, report)
     for node in list(graph.nodes):
         if node.op not in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose"):
+            if any(_is_large(value) for value in node.inputs):
+                why = f"there is no {node.op} with weights of few bits"
+                report.layers.append(LayerReport(node.name, node.op, "float32", why))
             continue
         scheme = options.scheme
         if scheme == "weights-int4" and is_short(node, options.group_size):
             scheme = "weights-int8"
-        reason = "asked for" if node.name in kept else rewrite(graph, node, options, found.get(node))
+        reason = ASKED_FOR if node.name in kept else rewrite(graph, node, options, found.get(node))
         numbers = scheme if reason is None else "float32"
         report.layers.append(LayerReport(node.name, node.op, numbers, reason or ""))
     finished = finish(graph)
+    if aim is not None and data is not None:
+        _measure(finished, aim, report)
+        report.samples = sum(samples_of(feed) for feed in data)
+    if options.costs is not None:
+        costs = options.costs(finished)
+        report.flash, report.ram, report.instructions = costs.flash, costs.ram, costs.instructions
     report.constant_bytes = sum(value.type.nbytes for value in finished.constants())
     return finished, report
 
 
-def _moments(graph: Graph, options: QuantizeOptions, report: QuantReport) -> dict[Node, Moments]:
-    """Of the layers that can be rounded adaptively, where there is data."""
-    if (
-        options.calibrate is None
-        or options.rounding == "nearest"
-        or options.scheme not in ("weights-int4", "weights-int8")
-    ):
+def _measure(finished: Graph, aim: Aim, report: QuantReport) -> None:
+    """What became of the outputs."""
+    got = record(finished, aim.feeds)
+    report.sqnr = sqnr(aim.wanted, got)
+    if aim.labels is not None:
+        report.float_accuracy, report.accuracy = aim.labels.accuracy(aim.wanted), aim.labels.accuracy(got)
+
+
+LARGE = 256
+"""Real numbers of a constant that would be worth storing in fewer bits."""
+
+
+def _is_large(value: Value | None) -> bool:
+    return value is not None and value.data is not None and value.dtype is DType.f32 and value.data.size >= LARGE
+
+
+def _moments(graph: Graph, options: QuantizeOptions, data: CalibrationSet, report: QuantReport) -> dict[Node, Moments]:
+    """Of the layers that can be rounded adaptively."""
+    if options.rounding == "nearest" or options.scheme not in ("weights-int4", "weights-int8"):
         return {}
-    data = open_calibration(options.calibrate, graph, options.images, options.samples)
     nodes = [node for node in graph.nodes if node.op in COMPRESSED and can_measure(node)]
     found: dict[Node, Moments] = {}
     for part in measure([node for node in nodes if node.input(1).data is not None], Rounded(graph, data, {})):
-        found |= part
-    report.samples = sum(1 for _ in data)
+        found |= part if options.corrects_bias else {node: item.about_zero() for node, item in part.items()}
     report.choices["rounding"] = "adaptive"
     return found
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -78,6 +77,7 @@ def command(
     Exit code 1 when a threshold is not kept. All of it is explained in docs/compare.md.
     """
     from microlith.compare import compare, load_samples, open_engine, parse_threshold
+    from microlith.files import require_writable
 
     given = {
         "mean": mean,
@@ -99,7 +99,7 @@ def command(
     }
     thresholds = [parse_threshold(option, text) for option, texts in options.items() for text in texts or ()]
     if html is not None:
-        _require_writable(html)
+        require_writable(html)
     opened: list[Engine] = []
     try:
         with progress_bar("compare") as advance:
@@ -139,17 +139,6 @@ def _noise(engine: Engine, samples: int | None, shapes: Sequence[str] | None) ->
     is_open = any(not isinstance(dim, int) or dim < 0 for port in engine.inputs for dim in port.shape)
     for sample in range(samples or NOISE_SAMPLES):
         yield noise_for(ports, shapes if is_open else None, 100 * sample)
-
-
-def _require_writable(path: Path) -> None:
-    """Raises OutputError before anything is computed for a page that could not be written."""
-    from microlith.errors import OutputError
-
-    folder = path.parent
-    if path.is_dir():
-        raise OutputError("cannot write: it is a folder", where=str(path), hint="name a file")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise OutputError("cannot write: its folder is missing or write-protected", where=str(path))
 
 
 def _write_page(path: Path, report: Report, breaches: Sequence[Breach]) -> None:

@@ -123,7 +123,7 @@ def command(
     from microlith import modelfile
     from microlith.binding import is_open
     from microlith.errors import InputError
-    from microlith.files import write_atomically
+    from microlith.files import require_writable, write_atomically
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
 
@@ -132,9 +132,18 @@ def command(
     path = output or model.with_suffix(".lith")
     if path.exists() and path.samefile(model):
         raise InputError("the output would replace the model", where=str(path), hint="name another file with --output")
+    require_writable(path)
     quantization = q.parse_options(quantize_config, flags)
     if report_file is not None and quantization is None:
         raise InputError("--report is for quantization", hint="add --quantize int8, or --quantize-config")
+    if report_file is not None and quantization is not None:
+        require_writable(report_file)
+        used = {"output": path, "model": model, "calibration data": quantization.calibrate}
+        for what, other in used.items():
+            if other is not None and Path(other).resolve() == report_file.resolve():
+                raise InputError(
+                    f"the report would replace the {what}", where=str(report_file), hint="name another file"
+                )
     summaries: list[QuantReport] = []
     steps: list[dict[str, object]] = []
 

@@ -174,6 +174,8 @@ def print_report(report: QuantReport, explain: bool) -> None:
             costs = ["" if item is None else count_text(int(item)) for item in (layer.ram, layer.instructions)]
             table.add_row(layer.name, layer.op, layer.numbers, f"{layer.constant_bytes:,}", *costs, layer.reason)
         console.print(table)
+    for note in report.notes:
+        console.print(f"[bold]without effect[/bold]: {note}", highlight=False)
     if report.floats:
         table = Table("layer", "op", "why", title=f"{plural(len(report.floats), 'layer')} in floating point")
         for layer in report.floats:

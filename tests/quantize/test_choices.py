@@ -142,8 +142,9 @@ def test_labels_make_the_drop_one_of_accuracy(cnn: onnx.ModelProto, tmp_path: Pa
     np.savez(tmp_path / "other.npz", classes=labels)
     with pytest.raises(InputError, match="holds no array 'labels', but classes"):
         quantized(cnn, data, labels=tmp_path / "other.npz")
-    with pytest.raises(InputError, match="labels say nothing about 'dynamic'"):
-        quantized(cnn, data, labels=tmp_path / "labels.txt", scheme="dynamic")
+    for scheme in ("dynamic", "float16"):
+        _, other = quantized(cnn, data, labels=tmp_path / "labels.txt", scheme=scheme)
+        assert other.float_accuracy == 0.5 and other.accuracy is not None and other.sqnr is not None
 
 
 def test_budgets_that_cannot_be_kept(cnn: onnx.ModelProto) -> None:

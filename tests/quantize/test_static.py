@@ -114,12 +114,24 @@ def test_adaptive_rounding_helps_on_other_data() -> None:
 def test_layers_can_stay_in_floating_point(cnn: onnx.ModelProto) -> None:
     _, report = quantized(cnn, images(), float_layers=("first", "last"))
     reasons = {layer.name: layer.reason for layer in report.floats}
-    assert reasons == {"first": "asked for", "last": "asked for"}
-    with pytest.raises(UnsupportedError, match=r"2 unsupported nodes") as caught:
-        quantized(cnn, images(), float_layers=("first", "last"), require_int8=True)
-    assert {item.node for item in caught.value.items} == {"first", "last"}
+    assert reasons == {"first": "--float-layer names it", "last": "--float-layer names it"}
     with pytest.raises(MicrolithError, match="no layer is named 'nothing'"):
         quantized(cnn, images(), float_layers=("nothing",))
+
+
+def test_integers_can_be_required() -> None:
+    """All that has no form on integers is listed."""
+    names = ("one", "two")
+    nodes = [
+        helper.make_node("CumSum", ["x", "axis"], ["a"], name="one"),
+        helper.make_node("MatMul", ["a", "w"], ["b"]),
+        helper.make_node("CumSum", ["b", "axis"], ["y"], name="two"),
+    ]
+    weights = {"axis": np.array(1, np.int64), "w": np.eye(4, dtype=np.float32)}
+    model = onnx_nets.model(nodes, {"x": (1, 4)}, {"y": (1, 4)}, weights)
+    with pytest.raises(UnsupportedError, match=r"2 unsupported nodes") as caught:
+        quantized(model, [np.ones((1, 4), np.float32)], require_int8=True)
+    assert tuple(item.node for item in caught.value.items) == names
 
 
 def test_weights_that_are_no_numbers() -> None:
