@@ -24,6 +24,8 @@ class Arrivals:
 
     value: Value
     pieces: tuple[Arrival, ...]
+    axis: int = 1
+    """Of the input: along which its rows lie; all sizes in front of it are 1."""
 
     @property
     def tensor(self) -> ProgramTensor:
@@ -76,7 +78,7 @@ class Stage:
 
 def rows_view(arrivals: Arrivals, tensors: Sequence[ProgramTensor]) -> RowsView:
     """``tensors``: where the pieces lie."""
-    _, height, *rest = arrivals.value.type.static_shape
+    height, *rest = arrivals.value.type.static_shape[arrivals.axis :]
     pieces = []
     for piece, tensor in zip(arrivals.pieces, tensors, strict=True):
         assert tensor.offset is not None

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import modelfile, targets
+from ..binding import sized
 from ..dtypes import DType
 from ..errors import InputError, ShapeError, TargetError, UnsupportedError
 from ..evaluate import evaluate
@@ -135,6 +136,9 @@ def generate(
     chosen_sizes = {**graph.ranges, **(sizes or {})}
     _check_shapes(graph, chosen_sizes, title)
     _check_regions(regions, graph, chosen_sizes, project, ram_limit is not None or input_by_rows, title)
+    if ram_limit is not None or input_by_rows:
+        fixed, ranges = split(chosen_sizes)
+        graph = graph if ranges else sized(graph, fixed)
     foreign = None
     if kernels == cmsis_nn.NAME:
         core = cmsis_nn.core_of(row)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..binding import describe
 from ..errors import TargetError
-from ..ir import Graph
+from ..ir import Graph, Value
 from ..lower import Program, lower
-from ..stripes import Arrival, can_arrive, prefix_length, stripe, stripe_arriving
+from ..row_rules import row_prefix
+from ..stripes import Arrival, can_arrive, has_channels_first, stripe, stripe_arriving
 from ..targets import Target
 from .by_rows import Arrivals
 from .view import stack_bytes
@@ -53,13 +55,13 @@ def fit(
     found = search.within(limit, by_rows=False)
     if found is not None:
         return found.program, found.costs
-    hint = "its inputs and outputs lie in the arena too; use a smaller input or fewer channels"
-    if not can_arrive(graph) and ((other := search.within(limit, by_rows=True)) or (other := search.least)):
-        with_rows = (
-            f"with --input-by-rows, so that the input never lies there as a whole, {ram_bytes(other.program):,} "
-        )
-        hint = f"{with_rows}{'suffice' if ram_bytes(other.program) <= limit else 'would be needed'}; or {hint}"
-    raise _too_small(program, search, limit, where, hint)
+    error = _too_small(program, search, limit, where)
+    if not can_arrive(graph) and (other := search.within(limit, by_rows=True) or search.least) is not None:
+        rows = f"with --input-by-rows, so that the input never lies there as a whole, {ram_bytes(other.program):,} "
+        error.hint = f"{rows}{'suffice' if ram_bytes(other.program) <= limit else 'would be needed'}; or {error.hint}"
+    elif len(graph.inputs) == 1 and has_channels_first(graph):
+        error.hint = f"with --input-layout nhwc at conversion and --input-by-rows it may fit; or {error.hint}"
+    raise error
 
 
 def fit_by_rows(
@@ -70,7 +72,7 @@ def fit_by_rows(
     if program.ranges:
         raise _cannot_arrive("its sizes have a range", where)
     if reason := can_arrive(graph):
-        raise _cannot_arrive(reason, where)
+        raise _cannot_arrive(reason, where, has_channels_first(graph))
     search = _Search(graph, target, program, options)
     found = search.within(limit or 0, by_rows=True)
     if limit is None:
@@ -79,23 +81,35 @@ def fit_by_rows(
         raise _cannot_arrive("its first layers need all rows at once", where)
     if found is None:
         assert limit is not None
-        hint = "use a smaller input or fewer channels"
-        raise _too_small(program, search, limit, where, hint)
-    return found.program, found.costs, Arrivals(graph.inputs[0], found.arrivals)
+        raise _too_small(program, search, limit, where)
+    source = graph.inputs[0]
+    return found.program, found.costs, Arrivals(source, found.arrivals, search.prefix.axes[source])
 
 
-def _cannot_arrive(reason: str, where: str) -> TargetError:
+def _cannot_arrive(reason: str, where: str, channels_first: bool = False) -> TargetError:
     hint = "leave out --input-by-rows; it is for models with one input, read by convolutions, pools or by element"
+    if channels_first:
+        hint = "convert the model with --input-layout nhwc: its input then has the channels last, as cameras have them"
     return TargetError(f"the input cannot arrive by rows: {reason}", where=where, hint=hint)
 
 
-def _too_small(program: Program, search: _Search, limit: int, where: str, hint: str) -> TargetError:
-    return TargetError(
-        f"the model needs {ram_bytes(program):,} bytes of arena and stack, and the least that stripes of its first "
-        f"layers lead to is {search.least_bytes:,}; the limit is {limit:,}",
-        where=where,
-        hint=hint,
-    )
+def _too_small(program: Program, search: _Search, limit: int, where: str) -> TargetError:
+    """``search``: what was tried last."""
+    need = f"the model needs {ram_bytes(program):,} bytes of arena and stack, and "
+    least = f"stripes cannot help: {search.end}"
+    if search.least is not None:
+        fewest = min(ram_bytes(search.least.program), ram_bytes(program))
+        least = f"the least that stripes of its first layers lead to is {fewest:,} ({search.end})"
+    hint = "use a smaller input or fewer channels (inputs and outputs lie in the arena too)"
+    if any(value.dtype.is_float and _is_quantized(value) for value in search.graph.inputs):
+        hint = f"convert the model with --integer-io, so that its input takes a quarter; {hint}"
+    return TargetError(f"{need}{least}; the limit is {limit:,}", where=where, hint=hint)
+
+
+def _is_quantized(value: Value) -> bool:
+    """Whether the model reads an input as integers only."""
+    readers = [node if node.op != "transpose" else next(iter(node.output.users), node) for node in value.users]
+    return bool(readers) and all(node.op == "quantize" for node in readers)
 
 
 @dataclass(frozen=True)
@@ -110,22 +124,34 @@ class _Search:
 
     def __init__(self, graph: Graph, target: Target, program: Program, options: Mapping[str, Any]) -> None:
         self.graph, self.target, self.program, self.options = graph, target, program, options
+        self.prefix = row_prefix(graph)
         self.least: _Found | None = None
-        self.least_bytes = ram_bytes(program)
+        """With the fewest bytes of the last search."""
+
+    @property
+    def end(self) -> str:
+        """Why no more of the layers can run in stripes."""
+        graph, node = self.graph, self.prefix.end
+        if graph.states:
+            return "it keeps a state from run to run"
+        if graph.ranges or any(not value.type.is_static for value in graph.inputs):
+            return "its sizes have a range"
+        if any(item.subgraphs for item in graph.nodes):
+            return "it has branches or loops"
+        return "all of its layers can run so" if node is None else f"they end at {describe(node)}, which needs all rows"
 
     def within(self, limit: int, *, by_rows: bool) -> _Found | None:
         """Of the coarsest stripes that keep to the limit, those that copy the fewest bytes."""
         best: _Found | None = None
         self.least = None
         for rows in (8, 4, 2, 1):
-            for length in _cuts(self.graph, limit):
-                height = self.graph.nodes[length - 1].output.type.static_shape[1]
+            for length in self._cuts(limit):
+                height = self.prefix.height(self.prefix.nodes[length - 1].output)
                 count = min(-(-height // rows), _MOST_STRIPES)
                 if count < 2 or count * length > _MOST_CALLS:
                     continue
                 found = self._try(length, count, by_rows)
                 size = ram_bytes(found.program)
-                self.least_bytes = min(self.least_bytes, size)
                 if self.least is None or size < ram_bytes(self.least.program):
                     self.least = found
                 if size <= limit and (best is None or found.costs.copied_bytes < best.costs.copied_bytes):
@@ -150,27 +176,36 @@ class _Search:
         )
         return _Found(striped, _costs(striped, self.program, length, count), arrivals)
 
-
-def _cuts(graph: Graph, limit: int) -> list[int]:
-    """Lengths of the prefix worth a try: those that leave the fewest bytes to the rest of the model, and those behind
-    layers whose results are smaller than what came before, if nothing in the rest is larger than the limit."""
-    sizes = {}
-    for length in range(min(2, prefix_length(graph)), prefix_length(graph) + 1):
-        region = set(graph.nodes[:length])
-        left = [
-            node.output
-            for node in region
-            if node.output in graph.outputs or any(user not in region for user in node.output.users)
-        ]
-        sizes[length] = sum(value.type.nbytes for value in left)
-    fewest = sorted(sizes, key=lambda length: (sizes[length], length))[:_MOST_CUTS]
-    smaller = [length for length in sizes if sizes[length] < sizes.get(length - 1, 0)]
-    rest = {
-        length: max((value.type.nbytes for node in graph.nodes[length:] for value in node.outputs), default=0)
-        for length in smaller
-    }
-    fitting = [length for length in smaller if not limit or rest[length] <= limit]
-    return sorted({*fewest, *fitting[:_MOST_CUTS]})
+    def _cuts(self, limit: int) -> list[int]:
+        """Lengths of the prefix worth a try: those that leave the fewest bytes to the rest of the model, and those
+        behind layers whose results are smaller than what came before, if nothing in the rest is larger than the
+        limit."""
+        nodes, longest = self.prefix.nodes, len(self.prefix.nodes)
+        sizes = {}
+        for length in range(min(2, max(1, longest)), longest + 1):
+            region = set(nodes[:length])
+            left = [
+                node.output
+                for node in region
+                if node.output in self.graph.outputs or any(user not in region for user in node.output.users)
+            ]
+            sizes[length] = sum(value.type.nbytes for value in left)
+        fewest = sorted(sizes, key=lambda length: (sizes[length], length))[:_MOST_CUTS]
+        smaller = [length for length in sizes if sizes[length] < sizes.get(length - 1, 0)]
+        rest = {
+            length: max(
+                (
+                    value.type.nbytes
+                    for node in self.graph.nodes
+                    if node not in nodes[:length]
+                    for value in node.outputs
+                ),
+                default=0,
+            )
+            for length in smaller
+        }
+        fitting = [length for length in smaller if not limit or rest[length] <= limit]
+        return sorted({*fewest, *fitting[:_MOST_CUTS]})
 
 
 def _costs(striped: Program, program: Program, length: int, count: int) -> Stripes:

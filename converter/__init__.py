@@ -17,7 +17,7 @@ from ..numerics import CONTRACTS
 from ..rewrite import PassRecord, run_passes
 from ..size_ranges import Size, checked_shapes
 from ..sweep import explained
-from .borders import set_head, set_integer_borders
+from .borders import set_head, set_input_layout, set_integer_borders
 from .pipeline import FLOAT_PASSES, FUSE_ELEMENTWISE, OPTIONAL_PASSES, PASSES, optimize
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def convert(
     contract: str | None = None,
     head: str = "keep",
     integer_borders: bool = False,
+    input_layout: str = "keep",
     progress: Progress | None = None,
     quantization: QuantizeOptions | None = None,
     report: Callable[[QuantReport], None] | None = None,
@@ -57,8 +58,9 @@ def convert(
     arrays: they become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
     the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front
     of the last softmax, "argmax" makes them the position of the largest element; ``integer_borders`` makes integers of
-    inputs and outputs that the model itself quantizes and dequantizes (both: ``borders.py``). ``observer`` is called
-    after each pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then
+    inputs and outputs that the model itself quantizes and dequantizes; ``input_layout`` "nhwc" makes images that come
+    with their channels first ones that have them last (all three: ``borders.py``). ``observer`` is called after each
+    pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then
     gets what was done. ``skip_passes`` names passes of ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are
     worth or whether an error is theirs. Raises a MicrolithError that says what is wrong with the file or which of its
     nodes cannot be converted.
@@ -80,6 +82,7 @@ def convert(
         set_head(graph, head)
         if integer_borders:
             set_integer_borders(graph)
+        set_input_layout(graph, input_layout)
         for part in all_graphs(graph):
             part.contract = contract or part.contract
             for value in part.values():

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from ..dtypes import DType
 from ..errors import InputError
-from ..ir import Graph, Node, Value
+from ..ir import Graph, Node, TensorType, Value
 
 HEADS = ("keep", "logits", "argmax")
+INPUT_LAYOUTS = ("keep", "nhwc")
+_CHANNELS_LAST = (0, 2, 3, 1)
+"""What a frontend transposes in front of a convolution or pool, if images have their channels first."""
+_CHANNELS_FIRST = (0, 3, 1, 2)
+_LOOK_AHEAD = 16
+"""How many ops may stand in front of that transpose."""
 _KEEPING = frozenset({"quantize", "dequantize", "requantize", "cast", "identity"})
 """Ops behind a softmax that leave the order of its elements."""
 _SOFTMAXES = frozenset({"softmax", "log_softmax"})
@@ -84,3 +90,45 @@ def set_integer_borders(graph: Graph) -> None:
         graph.outputs[position] = source
         value.name, source.name = source.name, value.name
     graph.remove_dead()
+
+
+def set_input_layout(graph: Graph, layout: str) -> None:
+    """Changes the inputs of a graph that are images, in place: ``nhwc`` makes those that have their channels first, as
+    the layers read them, ones that have them last. They keep their names.
+
+    Has to run on a graph as a frontend imports it. Raises InputError for an unknown layout, and when no input is an
+    image with its channels first.
+    """
+    if layout not in INPUT_LAYOUTS:
+        raise InputError(f"there is no input layout '{layout}'", hint=f"one of {', '.join(INPUT_LAYOUTS)}")
+    if layout == "keep":
+        return
+    chosen = [value for value in graph.inputs if len(value.shape) == 4 and _is_channels_first(value, _LOOK_AHEAD)]
+    if not chosen:
+        types = ", ".join(f"'{value.name}' {value.type}" for value in graph.inputs)
+        raise InputError(
+            f"no input is an image with the channels first: {types}",
+            hint="leave out --input-layout; inputs that have the channels last already stay as they are",
+        )
+    for value in chosen:
+        name, value.name = value.name, graph.unique_name(f"{value.name}_channels_first")
+        shape = tuple(value.shape[axis] for axis in _CHANNELS_LAST)
+        turned = Value(name, TensorType(value.dtype, shape), quant=value.quant)
+        graph.inputs[graph.inputs.index(value)] = turned
+        first = graph.nodes[0] if graph.nodes else None
+        moved = graph.add(
+            "transpose", [turned], {"perm": _CHANNELS_FIRST}, name=f"{name}_layout", before=first, quant=value.quant
+        )
+        moved.output.name = value.name
+        graph.replace(value, moved.output)
+
+
+def _is_channels_first(value: Value, depth: int) -> bool:
+    """Whether the first transpose that follows puts the channels last."""
+    for node in value.users:
+        if node.op == "transpose":
+            return tuple(node.attrs["perm"]) == _CHANNELS_LAST
+        results = [result for result in node.outputs if len(result.shape) == 4]
+        if depth and results and any(_is_channels_first(result, depth - 1) for result in results):
+            return True
+    return False

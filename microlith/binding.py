@@ -58,6 +58,16 @@ def bind_graph(graph: Graph, sizes: Mapping[str, int] | None = None) -> Binding:
     return binding
 
 
+def sized(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """A copy of a graph whose symbols have the sizes ``sizes``, all of them. Errors: as ``bind_graph``."""
+    copy = graph.copy()
+    copy.ranges = {}
+    types = bind_graph(copy, sizes).types
+    for value in copy.values():
+        value.type = types.get(value, value.type)
+    return copy
+
+
 def bind_part(graph: Graph, types: Sequence[TensorType], data: Mapping[int, np.ndarray]) -> Binding:
     """As ``bind_graph``, for a subgraph whose inputs have the types ``types``. ``data``: those that are constant, by
     their number."""

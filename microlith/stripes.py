@@ -12,80 +12,17 @@ need, and nobody has to hold the whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import prod
 
 from .ir import Graph, Node, TensorType, Value
-
-_CONVOLUTIONS = frozenset({"conv2d", "depthwise_conv2d", "conv2d_compressed"})
-_POOLS = frozenset({"max_pool2d", "avg_pool2d"})
-_BY_ELEMENT = frozenset(
-    {"add", "sub", "mul", "max", "min", "lut", "relu", "clip", "quantize", "requantize", "fused_elementwise"}
-)
-
-
-@dataclass(frozen=True)
-class _Window:
-    """How rows of a result depend on rows of an input; for ops by element the first of each depends on the first."""
-
-    kernel: int = 1
-    stride: int = 1
-    dilation: int = 1
-    pad: int = 0
-
-    def begin(self, row: int) -> int:
-        """The first input row for output row ``row``."""
-        return max(0, row * self.stride - self.pad)
-
-    def end(self, rows: int) -> int:
-        """Input rows that the first ``rows`` output rows need, those in the padding counted."""
-        return (rows - 1) * self.stride - self.pad + (self.kernel - 1) * self.dilation + 1 if rows > 0 else 0
+from .row_rules import RowPrefix, Window, row_prefix, sources_of
 
 
 def prefix_length(graph: Graph) -> int:
-    """How many of the first nodes can run in stripes; none in a graph with states, ranges of sizes or subgraphs."""
-    if graph.states or graph.ranges or any(node.subgraphs for node in graph.nodes):
-        return 0
-    for index, node in enumerate(graph.nodes):
-        if not _can_run(node):
-            return index
-    return len(graph.nodes)
-
-
-def _can_run(node: Node) -> bool:
-    if node.op not in _CONVOLUTIONS | _POOLS | _BY_ELEMENT or len(node.outputs) != 1:
-        return False
-    tensors = [*_sources(node), node.output]
-    if any(len(t.shape) != 4 or t.shape[0] != 1 or not t.type.is_static for t in tensors) or len(tensors) < 2:
-        return False
-    if node.op == "fused_elementwise":
-        constants = [value for value in node.inputs if value is not None and value.is_constant]
-        same_in_rows = all(len(value.shape) < 3 or value.shape[-3] == 1 for value in constants)
-        return same_in_rows and all(source.shape == node.output.shape for source in _sources(node))
-    if node.op in _BY_ELEMENT:
-        return all(source.shape == node.output.shape for source in _sources(node)) and (
-            len(_sources(node)) == 1 or all(value in _sources(node) for value in node.inputs)
-        )
-    attrs = node.attrs
-    whole = node.op in _POOLS and (attrs["kernel_h"] <= 0 or attrs["extra_bottom"] > 0 or attrs["extra_right"] > 0)
-    window = _window(node)
-    return not whole and len(_sources(node)) == 1 and 0 <= window.pad < (window.kernel - 1) * window.dilation + 1
-
-
-def _sources(node: Node) -> list[Value]:
-    return [value for value in node.inputs if value is not None and not value.is_constant]
-
-
-def _window(node: Node) -> _Window:
-    if node.op in _BY_ELEMENT:
-        return _Window()
-    attrs = node.attrs
-    kernel = attrs["kernel_h"] if "kernel_h" in attrs else node.input(1).type.static_shape[1]
-    return _Window(kernel, attrs["stride_h"], attrs["dilation_h"], attrs["pad_top"])
-
-
-def _height(value: Value) -> int:
-    return value.type.static_shape[1]
+    """How many nodes can run in stripes; none in a graph with states, ranges of sizes or subgraphs."""
+    return len(row_prefix(graph).nodes)
 
 
 @dataclass(frozen=True)
@@ -111,7 +48,8 @@ class _Striper:
 
     def __init__(self, graph: Graph, length: int, count: int, arriving: Value | None = None) -> None:
         self.old, self.count = graph, count
-        self.region = graph.nodes[:length]
+        self.prefix: RowPrefix = row_prefix(graph)
+        self.region = self.prefix.nodes[:length]
         self.arriving = arriving
         self.arrivals: list[Arrival] = []
         self.made: list[Value] = [] if arriving is None else [arriving]
@@ -141,11 +79,13 @@ class _Striper:
             if len(pieces) == 1:
                 self.copies[value] = pieces[0]
             else:
-                whole = self.new.add("concat", pieces, {"axis": 1}, name=value.name, quant=value.quant)
+                attrs = {"axis": self.prefix.axes[value]}
+                whole = self.new.add("concat", pieces, attrs, name=value.name, quant=value.quant)
                 self.copies[value] = whole.output
             self.copies[value].name = value.name
-        for node in self.old.nodes[len(self.region) :]:
-            self._copy(node)
+        for node in self.old.nodes:
+            if node not in self.region:
+                self._copy(node)
         self.new.outputs = [self.copies[value] for value in self.old.outputs]
         return self.new
 
@@ -153,51 +93,51 @@ class _Striper:
         """How many rows of each result there have to be after a stripe."""
         goals: dict[Value, int] = {}
         for value in reversed(self.made):
-            height = _height(value)
+            height = self.prefix.height(value)
             wanted = -(-height * (stripe + 1) // self.count) if value in self.pieces else 0
             if value is self.arriving and stripe == self.count - 1:
                 wanted = height  # rows that no layer reads come in all the same
             for user in value.users:
                 if user in self.region:
-                    wanted = max(wanted, min(height, _window(user).end(goals[user.output])))
+                    wanted = max(wanted, min(height, self._window(user).end(goals[user.output])))
             goals[value] = max(wanted, self.done[value])
         return goals
+
+    def _window(self, node: Node) -> Window:
+        return self.prefix.rules[node].window
 
     def _first_needed(self, value: Value) -> int:
         """The first row that the users of a result in the region have not done with."""
         users = [user for user in value.users if user in self.region]
-        return min((_window(user).begin(self.done[user.output]) for user in users), default=_height(value))
+        firsts = [self._window(user).begin(self.done[user.output]) for user in users]
+        return min(firsts, default=self.prefix.height(value))
 
     def _arrive(self, value: Value, end: int, keep: int) -> None:
         """The next rows of the input, as an input of their own."""
         begin = self.done[value]
-        batch, _, *rest = value.type.static_shape
-        piece = Value(
-            f"{value.name} rows {begin}..{end - 1}",
-            TensorType(value.dtype, (batch, end - begin, *rest)),
-            quant=value.quant,
-        )
+        shape = _with(value.type.static_shape, self.prefix.axes[value], end - begin)
+        piece = Value(f"{value.name} rows {begin}..{end - 1}", TensorType(value.dtype, shape), quant=value.quant)
         self.new.inputs.append(piece)
         self.arrivals.append(Arrival(piece, begin, end))
         self._hold(value, piece, begin, end, keep)
 
     def _extend(self, node: Node, end: int, keep: int) -> None:
-        value, window = node.output, _window(node)
+        value, rule = node.output, self.prefix.rules[node]
         begin = self.done[value]
-        inputs: list[Value | None] = []
-        attrs: dict[str, Any] = dict(node.attrs)
-        for source in node.inputs:
-            if source is None or source.is_constant:
-                inputs.append(None if source is None else self._constant(source))
-                continue
-            height = _height(source)
-            inputs.append(self._rows(source, window.begin(begin), min(height, window.end(end))))
-            if node.op not in _BY_ELEMENT:
-                attrs["pad_top"] = max(0, window.pad - begin * window.stride)
-                attrs["pad_bottom"] = max(0, window.end(end) - height)
+        height = self.prefix.height(sources_of(node)[0])
+        first, last = rule.window.begin(begin), min(height, rule.window.end(end))
+        inputs = [
+            None
+            if source is None
+            else self._constant(source)
+            if source.is_constant
+            else self._rows(source, first, last)
+            for source in node.inputs
+        ]
+        attrs = {**node.attrs, **rule.cut(begin, end, height)}
         label = f"{node.name} rows {begin}..{end - 1}"
         made = self.new.add(node.op, inputs, attrs, name=label, source=node.source, quant=value.quant).output
-        assert made.type.static_shape[1] == end - begin
+        assert made.type.static_shape == _with(value.type.static_shape, rule.axis, end - begin)
         self._hold(value, made, begin, end, keep)
 
     def _hold(self, value: Value, made: Value, begin: int, end: int, keep: int) -> None:
@@ -213,22 +153,27 @@ class _Striper:
             return
         carried = self._slice(held.value, keep - held.begin, begin - held.begin, value)
         label = f"{made.name} and before"
-        both = self.new.add("concat", [carried, made], {"axis": 1}, name=label, quant=value.quant)
+        attrs = {"axis": self.prefix.axes[value]}
+        both = self.new.add("concat", [carried, made], attrs, name=label, quant=value.quant)
         self.window[value] = _Rows(both.output, keep, end)
 
     def _rows(self, value: Value, begin: int, end: int) -> Value:
         """Rows of a value that exists as a whole, or of which the window holds them."""
         if value not in self.made:
             whole = self.copies[value]
-            return whole if end - begin == _height(value) else self._slice(whole, begin, end, value)
+            return whole if end - begin == self.prefix.height(value) else self._slice(whole, begin, end, value)
         held = self.window[value]
         if (held.begin, held.end) == (begin, end):
             return held.value
         return self._slice(held.value, begin - held.begin, end - held.begin, value)
 
     def _slice(self, value: Value, begin: int, end: int, origin: Value) -> Value:
-        _, _, width, channels = value.type.static_shape
-        attrs = {"start": (0, begin, 0, 0), "size": (1, end - begin, width, channels), "step": (1, 1, 1, 1)}
+        shape, axis = value.type.static_shape, self.prefix.axes[origin]
+        attrs = {
+            "start": _with((0,) * len(shape), axis, begin),
+            "size": _with(shape, axis, end - begin),
+            "step": (1,) * len(shape),
+        }
         return self.new.add("slice", [value], attrs, name=f"rows of {origin.name}", quant=origin.quant).output
 
     def _constant(self, value: Value) -> Value:
@@ -249,8 +194,13 @@ class _Striper:
             self.copies[old] = new
 
 
+def _with(sizes: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
+    return (*sizes[:axis], size, *sizes[axis + 1 :])
+
+
 def stripe(graph: Graph, length: int, count: int) -> Graph:
-    """A graph that computes the same with its first ``length`` nodes (see ``prefix_length``) in ``count`` stripes."""
+    """A graph that computes the same with the first ``length`` nodes of its prefix (``row_rules.py``) in ``count``
+    stripes; the others follow in their order."""
     return _Striper(graph, length, count).run()
 
 
@@ -258,12 +208,23 @@ def can_arrive(graph: Graph) -> str:
     """Why the input of a graph cannot arrive by rows; empty if it can."""
     if len(graph.inputs) != 1:
         return f"the model has {len(graph.inputs)} inputs"
-    if not prefix_length(graph):
-        return "its first layer is none that can compute row by row"
     (value,) = graph.inputs
-    if not value.users or value in graph.outputs:
+    prefix = row_prefix(graph)
+    if not any(value in node.inputs for node in prefix.nodes):
+        if value.users and value not in graph.outputs:
+            return "its first layer is none that can compute row by row"
         return f"its input '{value.name}' is not used by the layers"
+    if value in graph.outputs:
+        return f"its input '{value.name}' is an output too"
+    if has_channels_first(graph):
+        return f"its input '{value.name}' has its channels first, so that no row lies in one piece"
     return ""
+
+
+def has_channels_first(graph: Graph) -> bool:
+    """Whether the rows of some input are no runs of bytes, because something lies in front of them."""
+    axes = row_prefix(graph).axes
+    return any(value in axes and prod(value.type.static_shape[: axes[value]]) != 1 for value in graph.inputs)
 
 
 def stripe_arriving(graph: Graph, length: int, count: int) -> tuple[Graph, tuple[Arrival, ...]]:
@@ -275,8 +236,9 @@ def stripe_arriving(graph: Graph, length: int, count: int) -> tuple[Graph, tuple
 
 def counts(graph: Graph, length: int) -> list[int]:
     """Numbers of stripes worth a try: those with the rows of the last result in stripes of 8, 4, 2, 1."""
-    height = _height(graph.nodes[length - 1].output)
+    prefix = row_prefix(graph)
+    height = prefix.height(prefix.nodes[length - 1].output)
     return sorted({-(-height // rows) for rows in (8, 4, 2, 1)} - {1})
 
 
-__all__ = ["Arrival", "can_arrive", "counts", "prefix_length", "stripe", "stripe_arriving"]
+__all__ = ["Arrival", "can_arrive", "counts", "has_channels_first", "prefix_length", "stripe", "stripe_arriving"]

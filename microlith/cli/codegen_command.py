@@ -11,6 +11,7 @@ import typer
 from microlith import targets
 
 from .console import (
+    InputLayoutOption,
     JsonOption,
     ModelArgument,
     RegionOption,
@@ -22,6 +23,7 @@ from .console import (
     parse_regions,
     parse_size,
     plural,
+    print_inputs,
     print_json,
     regions_text,
 )
@@ -107,6 +109,7 @@ def command(
             help="The input never lies in memory as a whole: its rows are handed over as they come, as from a camera.",
         ),
     ] = False,
+    input_layout: InputLayoutOption = "keep",
     region: RegionOption = None,
     measure_stack: Annotated[
         bool,
@@ -120,8 +123,9 @@ def command(
     from microlith.codegen.measured import generate_measured
 
     limit = parse_size("--ram-limit", ram_limit)
+    graph = open_graph(model, shapes, constants, input_layout)
     report = (generate_measured if measure_stack else generate)(
-        open_graph(model, shapes, constants),
+        graph,
         target,
         output,
         name=name or model.stem,
@@ -137,6 +141,8 @@ def command(
     if as_json:
         print_json(report.as_dict())
         return
+    if input_layout != "keep":
+        print_inputs(graph)
     console.print(
         f"[bold]{output}[/bold]: {plural(report.layers, 'layer')} for {target}, {count_text(report.macs)} MACs, "
         f"weights {bytes_text(report.weight_bytes)}, arena {bytes_text(report.arena_bytes)} "

@@ -56,6 +56,15 @@ RunShapeOption = Annotated[
     list[str] | None,
     typer.Option("--input", "-i", metavar="NAME:DIMS", help="Choose an input's shape where it is open. Repeatable."),
 ]
+InputLayoutOption = Annotated[
+    str,
+    typer.Option(
+        "--input-layout",
+        metavar="LAYOUT",
+        help="How inputs that are images lie in memory: keep (as in the model), nhwc (channels last, as cameras "
+        "deliver them, where the model has them first).",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
@@ -109,17 +118,28 @@ def existing(path: Path) -> Path:
     return path
 
 
-def open_graph(path: Path, shapes: Sequence[str] | None = None, constants: Sequence[str] | None = None) -> Graph:
+def open_graph(
+    path: Path,
+    shapes: Sequence[str] | None = None,
+    constants: Sequence[str] | None = None,
+    input_layout: str = "keep",
+) -> Graph:
     """A finished graph from any model file: a .lith file is read, others are converted in memory."""
     from microlith import modelfile
 
     if is_lith(path):
-        if constants:
-            raise InputError("--constant is for .onnx and .tflite models; a .lith file is finished", where=str(path))
+        options = {"--constant": bool(constants), "--input-layout": input_layout != "keep"}
+        for option in (name for name, is_given in options.items() if is_given):
+            hint = "give it to 'microlith convert' with the original model"
+            raise InputError(
+                f"{option} is for .onnx and .tflite models; a .lith file is finished", where=str(path), hint=hint
+            )
         graph = modelfile.load(path)
         _choose_sizes(graph, parse_shapes(shapes), str(path))
         return graph
-    return convert_with_progress(path, parse_shapes(shapes), constants=parse_constants(constants))
+    return convert_with_progress(
+        path, parse_shapes(shapes), constants=parse_constants(constants), input_layout=input_layout
+    )
 
 
 def _choose_sizes(graph: Graph, given: dict[str, tuple[Size, ...]], where: str) -> None:
@@ -179,6 +199,13 @@ def progress_bar(label: str) -> Iterator[Any]:
             bar.update(task, completed=done, total=total, description=f"{label}: {text}" if text else label)
 
         yield advance
+
+
+def print_inputs(graph: Graph) -> None:
+    """What a model takes now, where an option has changed it."""
+    for value in graph.inputs:
+        order = " (rows, columns, channels)" if len(value.shape) == 4 else ""
+        console.print(f"input '{value.name}' takes {value.type}{order}", highlight=False, markup=False)
 
 
 def print_json(data: Any) -> None:
@@ -326,6 +353,7 @@ def regions_text(regions: Iterable[Mapping[str, Any]]) -> str:
 
 __all__ = [
     "ForeignArgument",
+    "InputLayoutOption",
     "JsonOption",
     "LithArgument",
     "MicrolithError",
@@ -350,6 +378,7 @@ __all__ = [
     "parse_size",
     "plural",
     "print_float_layers",
+    "print_inputs",
     "print_json",
     "progress_bar",
     "regions_text",

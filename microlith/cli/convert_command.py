@@ -13,6 +13,7 @@ from . import picture_options as pictures
 from . import quantize_options as q
 from .console import (
     ForeignArgument,
+    InputLayoutOption,
     JsonOption,
     ShapeOption,
     bytes_text,
@@ -22,6 +23,7 @@ from .console import (
     has_identifier,
     parse_shapes,
     plural,
+    print_inputs,
     print_json,
 )
 from .constants import ConstantOption, parse_constants
@@ -55,6 +57,7 @@ def command(
             "--integer-io", help="Inputs and outputs that the model quantizes and dequantizes itself become integers."
         ),
     ] = False,
+    input_layout: InputLayoutOption = "keep",
     skip_passes: Annotated[
         list[str] | None,
         typer.Option("--skip-pass", help="Leave out an optional pass, for debugging: fuse_elementwise."),
@@ -157,6 +160,7 @@ def command(
         observer=observe,
         head=head,
         integer_borders=integer_borders,
+        input_layout=input_layout,
         quantization=quantization,
         report=summaries.append,
         skip_passes=skip_passes or (),
@@ -190,6 +194,8 @@ def command(
                 str(step["pass"]), "yes" if step["changed"] else "", f"{step['nodes_before']} -> {step['nodes_after']}"
             )
         console.print(table)
+    if input_layout != "keep":
+        print_inputs(graph)
     if summaries:
         q.print_report(summaries[0], explain)
     spelled = ", ".join(f"{name} from {item}" for name, item in graph.ranges.items())
