@@ -151,6 +151,8 @@ bool nnacl_dense_compressed_accepts_words(const void *params);
 
 /* For the kernel of quantize that knows one scale, bytes, and rounding by the machine. */
 bool nnacl_quantize_accepts_bytes(const void *params);
+bool nnacl_quantize_accepts_tensor_s8(const void *params);
+bool nnacl_dequantize_accepts_tensor(const void *params);
 
 /* For the kernel of requantize that looks bytes up. */
 bool nnacl_requantize_accepts_table(const void *params);

@@ -108,6 +108,12 @@ bool nnacl_quantize_accepts_bytes(const void *params) {
            (p->rounding == NNACL_ROUND_FLOAT_EVEN || p->rounding == NNACL_ROUND_TFLITE_UP_BY_8);
 }
 
+bool nnacl_quantize_accepts_tensor_s8(const void *params) {
+    const nnacl_quantize_params *p = params;
+    return p->axis == -1 && !p->has_scales && !p->has_zeros && p->to == NNACL_S8 &&
+           p->rounding != NNACL_ROUND_TFLITE_UP_BY_8;
+}
+
 static int32_t quantize_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_quantize_params *p = params;
     (void)kernel;
@@ -147,6 +153,11 @@ static const char *dequantize_resize(void *params, const nnacl_tensor *in, int32
     p->channels = l.channels;
     p->inner = l.inner;
     return message;
+}
+
+bool nnacl_dequantize_accepts_tensor(const void *params) {
+    const nnacl_dequantize_params *p = params;
+    return p->axis == -1 && !p->has_scales && !p->has_zeros;
 }
 
 static int32_t dequantize_parts(const void *params, const nnacl_kernel *kernel) {

@@ -11,8 +11,9 @@ import small_models
 
 from microlith import targets
 from microlith.codegen import closure, execute, variants
+from microlith.dtypes import DType
 from microlith.evaluate import evaluate
-from microlith.ir import Graph
+from microlith.ir import Graph, Quant, TensorType, Value
 from microlith.lower import Program, lower
 
 GRAPHS = {"float": small_models.float_cnn, "int8": small_models.int8_cnn, "residual": small_models.residual}
@@ -38,6 +39,25 @@ def test_a_kernel_that_is_not_wanted_gives_way_to_the_next() -> None:
     assert "nnacl_conv2d_s8_mve" in best
     second = symbols(lowered(graph, "cortex-m55", frozenset({"nnacl_conv2d_s8_mve"})))
     assert "nnacl_conv2d_s8_mve" not in second and second & {"nnacl_conv2d_s8_dsp", "nnacl_conv2d_s8_c"}
+
+
+@pytest.mark.parametrize(("scales", "rest"), [(0, ["tensor_s8_c", "tensor_s8_c"]), (3, ["f32_c", "c"])])
+def test_one_known_scale_needs_no_code_for_others(scales: int, rest: list[str]) -> None:
+    """The borders of an int8 model: the kernel for any type and any scales is twelve times as long."""
+    graph = Graph("border")
+    x = Value("x", TensorType(DType.f32, (1, 4, 3)))
+    graph.inputs.append(x)
+    more = [graph.constant("scales", np.full(scales, 0.05, np.float32))] if scales else []
+    axis = 2 if scales else -1
+    integers = graph.add(
+        "quantize",
+        [x, *more],
+        {"to": DType.s8.value, "scale": 0.05, "zero": 3, "axis": axis},
+        quant=Quant.per_tensor(0.05, 3),
+    )
+    graph.outputs = [graph.add("dequantize", [integers.output, *more], {"scale": 0.05, "zero": 3, "axis": axis}).output]
+    kernels = ("quantize", "dequantize")
+    assert symbols(lowered(graph, "cortex-m4")) == {f"nnacl_{op}_{end}" for op, end in zip(kernels, rest, strict=True)}
 
 
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m55"])
