@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, fx, nn
 from torch.fx.passes.shape_prop import ShapeProp
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
+from torch.nn.modules.conv import _ConvNd
 from torch.nn.modules.instancenorm import _InstanceNorm
 
 from microlith.errors import InputError, MicrolithError, ShapeError
@@ -238,8 +238,6 @@ class _Reader:
             why = f"{name} is used more than once"
         elif getattr(module, "parametrizations", None) is not None:
             why = f"the weight of {name} is parametrized"
-        elif isinstance(module, _ConvTransposeNd):
-            why = f"{name} is a {type(module).__name__}"
         elif isinstance(module, _ConvNd) and module.groups > 1:
             if module.groups == module.in_channels and space is not None and space.dim == 1:
                 return self._depthwise(name, module, space)

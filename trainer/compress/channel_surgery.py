@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
-from torch.nn.modules.conv import _ConvNd
+from torch.nn.modules.conv import _ConvNd, _ConvTransposeNd
 
 from microlith.errors import InputError
 
@@ -47,21 +47,24 @@ def features_kept(layout: Layout, segments: tuple[Segment, ...], kept: Mapping[i
 
 
 def _cut(layer: nn.Module, cut: Cut, features: Tensor) -> None:
+    inputs, outputs = (0, 1) if isinstance(layer, _ConvTransposeNd) else (1, 0)  # axes of the weight
     if isinstance(layer, _ConvNd) and cut.side == "both":
         factor = layer.out_channels // layer.in_channels
-        outputs = (features.unsqueeze(1) * factor + torch.arange(factor)).flatten()
-        _keep(layer, ("weight", "bias"), outputs, 0)
+        made = (features.unsqueeze(1) * factor + torch.arange(factor)).flatten()
+        _keep(layer, ("weight",), features if isinstance(layer, _ConvTransposeNd) else made, 0)
+        _keep(layer, ("bias",), made, 0)
         layer.in_channels = layer.groups = len(features)
-        layer.out_channels = len(outputs)
+        layer.out_channels = len(made)
     elif cut.side == "both":
         _keep(layer, ("weight", "bias", "running_mean", "running_var"), features, 0)
         attribute = "num_parameters" if isinstance(layer, nn.PReLU) else "num_features"
         setattr(layer, attribute, len(features))
     elif cut.side == "out":
-        _keep(layer, ("weight", "bias"), features, 0)
+        _keep(layer, ("weight",), features, outputs)
+        _keep(layer, ("bias",), features, 0)
         setattr(layer, "out_channels" if isinstance(layer, _ConvNd) else "out_features", len(features))
     else:
-        _keep(layer, ("weight",), features, 1)
+        _keep(layer, ("weight",), features, inputs)
         setattr(layer, "in_channels" if isinstance(layer, _ConvNd) else "in_features", len(features))
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -170,7 +171,10 @@ def trace(model: nn.Module, sample: tuple[Tensor, ...]) -> GraphModule:
     if any(len(value) < 2 for value in sample):
         sample = tuple(torch.cat([value, value]) if len(value) < 2 else value for value in sample)
     try:
-        with plain_attention():
+        with plain_attention(), warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", "The tensor attributes .* were assigned during export"
+            )  # by PyTorch's RNNs
             program = torch.export.export(
                 model, sample, dynamic_shapes=tuple({0: torch.export.Dim.AUTO} for _ in sample), strict=False
             )

@@ -72,6 +72,21 @@ class Separable(nn.Module):
         return self.head(torch.flatten(self.pool(F.hardswish(self.point(x))), 1))
 
 
+class Hourglass(nn.Module):
+    """Down and up again: transposed convolutions, one of them depthwise, and a bridge that concatenates."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.down, self.low = block(3, 6, stride=2), nn.Conv2d(6, 8, 1)
+        self.up, self.norm = nn.ConvTranspose2d(8, 5, 2, 2), nn.BatchNorm2d(5)
+        self.wide = nn.ConvTranspose2d(5, 10, 3, padding=1, groups=5)
+        self.bridge, self.last = nn.Conv2d(3, 4, 1), nn.ConvTranspose2d(14, 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.norm(self.up(torch.relu(self.low(self.down(x))))))
+        return self.last(torch.cat([self.bridge(x), torch.tanh(self.wide(y))], 1))
+
+
 class Signal(nn.Module):
     """One dimension; dense layers on ``[N, T, C]``."""
 
@@ -116,6 +131,16 @@ CASES = [
             "point": [("head", 0, 7, 4)],
         },
     ),
+    (
+        Hourglass,
+        (3, 6, 6),
+        {
+            "down.0": [("low", 0, 6, 1)],
+            "low": [("up", 0, 8, 1)],
+            "up": [("last", 4, 5, 2)],
+            "bridge": [("last", 0, 4, 1)],
+        },
+    ),
     (Signal, (3, 12), {"conv dense": [("dense", 0, 6, 1), ("up", 0, 6, 1)], "up": [("down", 0, 9, 1)]}),
 ]
 
@@ -123,7 +148,7 @@ CASES = [
 def randomized(model: nn.Module) -> nn.Module:
     """Statistics and factors of normalization that are no zeros and ones; weights that do not fade with depth."""
     for module in model.modules():
-        if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.Linear)):
+        if isinstance(module, (nn.Conv1d, nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
             module.weight.data.mul_(2)
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
             for tensor in (module.weight.data, module.bias.data, module.running_mean, module.running_var):
@@ -151,9 +176,12 @@ def test_pruned_model_is_the_masked_one(
             kept[root] = torch.tensor(sorted(set(range(size)) - set(gone.tolist())))
             for reader, first, channels, repeat in groups[members]:
                 assert channels == size
+                layer = masked.get_submodule(reader)
+                weights = layer.weight.data  # inputs of a transposed convolution are its first axis
+                by_input = weights if isinstance(layer, nn.ConvTranspose2d) else weights.transpose(0, 1)
                 for channel in gone.tolist():
                     start = first + channel * repeat
-                    masked.get_submodule(reader).weight.data[:, start : start + repeat] = 0
+                    by_input[start : start + repeat] = 0
         remove_channels(pruned, layout, kept)
         assert torch.allclose(pruned(x), masked(x), rtol=1e-4, atol=1e-5)
         assert not torch.allclose(pruned(x), model(x), atol=1e-3)
