@@ -225,6 +225,18 @@ _TARGETS = (
         aliases=("arm64-dotprod",),
     ),
     Target(
+        name="arm64-linux-i8mm",
+        title="AArch64 Linux, CPU with products of int8 matrices",
+        system="hosted",
+        isa=("i8mm", "dotprod", "neon", "c"),
+        tool_prefix="aarch64-linux-gnu-",
+        flags=("-march=armv8.2-a+dotprod+i8mm",),
+        alignment=64,
+        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
+        user_emulator=("qemu-aarch64", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu"),
+        aliases=("arm64-i8mm",),
+    ),
+    Target(
         name="armv7-linux",
         title="Armv7-A Linux with NEON",
         system="hosted",

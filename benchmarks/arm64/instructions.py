@@ -35,7 +35,7 @@ LITERT = {
     "cortex-a72": {"KWS": 1_940_445, "VWW": 3_616_001, "IC": 4_321_826, "AD": 95_007},
 }
 """ai-edge-litert 2.3.0 (XNNPACK), counted in the same way: without what its call from Python costs."""
-TARGETS = {"cortex-a72": "arm64-linux", "cortex-a76": "arm64-linux-dotprod"}
+TARGETS = {"cortex-a72": "arm64-linux", "cortex-a76": "arm64-linux-dotprod", "max": "arm64-linux-i8mm"}
 LIBRARIES = "/usr/aarch64-linux-gnu"
 MORE = 10
 """Inferences of which a run of lith_bench has more than the other."""

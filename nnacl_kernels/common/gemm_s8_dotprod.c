@@ -56,7 +56,7 @@ NNACL_ALWAYS_INLINE void tile(const nnacl_arm_tile *t, nnacl_arm_walk *walk, int
     int32x4_t sums[NNACL_ROWS_DOTPROD * VECTORS];
     const int8_t *a[NNACL_ROWS_DOTPROD], *b = t->panel + 4 * VECTORS * 4 * sizeof(int32_t);
     const int32_t *starts = (const int32_t *)(const void *)t->panel;
-    const int32_t rest = t->run % NNACL_ARM_CHUNK, whole = t->run - rest;
+    const int32_t rest = t->run & (NNACL_ARM_CHUNK - 1), whole = t->run - rest;
 #pragma GCC unroll 4
     for (int32_t j = 0; j < vectors; j++) {
         const int32x4_t start = vld1q_s32(starts + 4 * j);
@@ -65,31 +65,30 @@ NNACL_ALWAYS_INLINE void tile(const nnacl_arm_tile *t, nnacl_arm_walk *walk, int
             sums[r * vectors + j] = start;
         }
     }
-#pragma GCC unroll 5
-    for (int32_t r = 0; r < rows; r++) {
-        a[r] = nnacl_arm_walk_on(walk);
-    }
-    for (int32_t i = 0; i < t->tap_rows; i++) {
-        for (int32_t j = 0; j < t->tap_columns; j++) {
-            const ptrdiff_t tap = i * t->tap_row_step + j * t->tap_column_step;
+    nnacl_arm_walk_rows(walk, a, rows);
+    int32_t i = t->tap_rows;
+    ptrdiff_t tap_row = 0;
+    do { /* there are taps, which a `for` would ask again */
+        int32_t j = t->tap_columns;
+        ptrdiff_t tap = tap_row;
+        do {
             for (int32_t k = 0; k < whole; k += NNACL_ARM_CHUNK) {
                 b = chunk(sums, a, tap + k, b, rows, vectors, 4);
             }
             const ptrdiff_t last = tap + t->run - NNACL_ARM_CHUNK;
-            if (rest == 0) {
-                continue;
-            }
-            if (rest <= 4) {
-                b = chunk(sums, a, last, b, rows, vectors, 1);
-            } else if (rest <= 8) {
-                b = chunk(sums, a, last, b, rows, vectors, 2);
-            } else if (rest <= 12) {
-                b = chunk(sums, a, last, b, rows, vectors, 3);
-            } else {
+            if (rest > 12) {
                 b = chunk(sums, a, last, b, rows, vectors, 4);
+            } else if (rest > 8) {
+                b = chunk(sums, a, last, b, rows, vectors, 3);
+            } else if (rest > 4) {
+                b = chunk(sums, a, last, b, rows, vectors, 2);
+            } else if (rest > 0) {
+                b = chunk(sums, a, last, b, rows, vectors, 1);
             }
-        }
-    }
+            tap += t->tap_column_step;
+        } while (--j > 0);
+        tap_row += t->tap_row_step;
+    } while (--i > 0);
     nnacl_tile_store_neon(t, sums, y, rows, vectors, 4 * VECTORS);
 }
 

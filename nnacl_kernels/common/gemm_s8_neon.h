@@ -9,7 +9,7 @@
 #define NNACL_ROWS_NEON 2
 #define NNACL_LAYOUT_NEON nnacl_arm_layout_of(NNACL_ISA_NEON)
 
-/* An nnacl_arm_rows_fn. */
+/* An nnacl_arm_rows_fn. A single row of one run may be multiplied by two panels, one behind the other, at once. */
 void nnacl_rows_s8_neon(const nnacl_arm_tile *t, nnacl_arm_walk walk, int32_t count);
 
 #endif

@@ -50,7 +50,7 @@ typedef struct nnacl_arm_layer {
 /* Of the tiles for one instruction set. */
 static inline nnacl_arm_layout nnacl_arm_layout_of(uint32_t isa) {
     return isa == NNACL_ISA_DOTPROD ? (nnacl_arm_layout){16, 4}
-           : isa == NNACL_ISA_I8MM  ? (nnacl_arm_layout){8, 8}
+           : isa == NNACL_ISA_I8MM  ? (nnacl_arm_layout){16, 8}
                                     : (nnacl_arm_layout){8, 16};
 }
 

@@ -7,6 +7,7 @@
 #include "common/requant_neon.h"
 
 #define NNACL_TILE_MOST_ROWS 8
+#define NNACL_TILE_MOST_COLUMNS 16
 
 /* Where the rows begin: `columns` of them `advance` bytes from each other, and `turn` more to the next of another line.
  */
@@ -41,6 +42,24 @@ NNACL_ALWAYS_INLINE const int8_t *nnacl_arm_walk_on(nnacl_arm_walk *w) {
         w->at += w->turn;
     }
     return here;
+}
+
+/* The next `rows` rows. */
+NNACL_ALWAYS_INLINE void nnacl_arm_walk_rows(nnacl_arm_walk *w, const int8_t **a, const int32_t rows) {
+    if (w->columns - w->column > rows) {
+        a[0] = w->at;
+#pragma GCC unroll 8
+        for (int32_t r = 1; r < rows; r++) {
+            a[r] = a[r - 1] + w->advance;
+        }
+        w->at = a[rows - 1] + w->advance;
+        w->column += rows;
+        return;
+    }
+#pragma GCC unroll 8
+    for (int32_t r = 0; r < rows; r++) {
+        a[r] = nnacl_arm_walk_on(w);
+    }
 }
 
 /* One row of sums, `vectors` of four, as bytes. */

@@ -33,8 +33,14 @@ static inline nnacl_conv_taps nnacl_conv_taps_of(const nnacl_conv2d_params *p, n
 /* Rows that are gathered at a time. */
 #define NNACL_GATHERED_ROWS 32
 
+/* Elements of a window that are copied at once. */
+static inline int32_t nnacl_conv_gathered_run(const nnacl_conv2d_params *p) {
+    const int32_t channels = p->in_c / p->groups;
+    return p->dilation_w == 1 && p->groups == 1 ? p->kernel_w * channels : channels;
+}
+
 static inline nnacl_conv_band nnacl_conv_arm_band(const nnacl_conv2d_params *p, nnacl_conv_taps taps) {
-    return nnacl_conv_band_of(p, taps.gathered ? NNACL_ARM_CHUNK : taps.run, NNACL_ARM_CHUNK);
+    return nnacl_conv_band_of(p, taps.gathered ? nnacl_conv_gathered_run(p) : taps.run, NNACL_ARM_CHUNK);
 }
 
 /* The band, then windows. */

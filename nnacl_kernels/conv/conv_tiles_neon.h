@@ -31,11 +31,15 @@ NNACL_ALWAYS_INLINE void nnacl_conv_copy_neon(int8_t *to, const int8_t *from, in
 
 /* The window at `from`, as one run. */
 static inline void nnacl_conv_gather_neon(const nnacl_conv2d_params *p, size_t line, const int8_t *from, int8_t *to) {
-    const int32_t channels = p->in_c / p->groups, width = p->dilation_w == 1 && p->groups == 1 ? 1 : p->kernel_w;
-    const int32_t run = p->kernel_w / width * channels;
+    const int32_t run = nnacl_conv_gathered_run(p), width = p->kernel_w * p->in_c / p->groups / run;
     for (int32_t ky = 0; ky < p->kernel_h; ky++, from += (ptrdiff_t)line * p->dilation_h) {
         for (int32_t kx = 0; kx < width; kx++, to += run) {
-            nnacl_conv_copy_neon(to, from + (ptrdiff_t)kx * p->dilation_w * p->in_c, run);
+            const int8_t *tap = from + (ptrdiff_t)kx * p->dilation_w * p->in_c;
+            if (run < NNACL_ARM_CHUNK) {
+                vst1q_s8(to, vld1q_s8(tap)); /* the next run goes over what is too much */
+            } else {
+                nnacl_conv_copy_neon(to, tap, run);
+            }
         }
     }
 }

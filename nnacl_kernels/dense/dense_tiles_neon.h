@@ -14,10 +14,11 @@ static inline void nnacl_dense_rows_neon(const nnacl_dense_params *p, nnacl_rang
     const size_t size = nnacl_arm_panel_size(1, p->depth, layout);
     const nnacl_arm_walk walk = {.at = x, .columns = rows + 1, .advance = p->depth};
     const int8_t *packed = t->panel;
-    for (int32_t panel = panels.begin; panel < panels.end; panel++) {
-        const int32_t first = panel * layout.width, rest = p->units - first;
-        t->panel = packed + (size_t)panel * size;
-        t->columns = rest < layout.width ? rest : layout.width;
+    const int32_t step = rows == 1 && layout.width < NNACL_TILE_MOST_COLUMNS ? 2 : 1, span = step * layout.width;
+    const int32_t share = panels.end * layout.width, end = share < p->units ? share : p->units;
+    t->panel += (size_t)panels.begin * size;
+    for (int32_t first = panels.begin * layout.width; first < end; first += span, t->panel += (size_t)step * size) {
+        t->columns = end - first < span ? end - first : span;
         t->y = y + first;
         run_rows(t, walk, rows);
     }

@@ -20,6 +20,7 @@ MODELS = {"float": small_models.float_cnn, "int8": small_models.int8_cnn}
 CROSS = (
     "arm64-linux",
     "arm64-linux-dotprod",
+    "arm64-linux-i8mm",
     "armv7-linux",
     "cortex-m0plus",
     "cortex-m4",
