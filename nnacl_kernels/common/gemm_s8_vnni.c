@@ -73,10 +73,9 @@ static __attribute__((noinline)) void tile_finish(const nnacl_tile *t, const __m
     }
 }
 
-/* Under float-even. */
-NNACL_ALWAYS_INLINE void tile_store_scaled(const nnacl_tile *t, __m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
-                                           const int32_t rows, const int32_t panels) {
-    const int32_t low = t->requant[0].low, high = t->requant[0].high;
+/* What most layers under float-even need. */
+NNACL_ALWAYS_INLINE void tile_store_saturated(const nnacl_tile *t, __m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
+                                              const int32_t rows, const int32_t panels) {
     const __m512i zero = _mm512_set1_epi32(t->requant[0].zero);
 #pragma GCC unroll 3
     for (int32_t j = 0; j < panels; j++) {
@@ -84,14 +83,22 @@ NNACL_ALWAYS_INLINE void tile_store_scaled(const nnacl_tile *t, __m512i sums[NNA
         const __mmask16 lanes = nnacl_lanes_s32_avx512(t->columns - 16 * j);
 #pragma GCC unroll 8
         for (int32_t r = 0; r < rows; r++) {
-            const __m512i scaled = nnacl_requant_scaled_avx512(sums[r][j], scales, low, high);
-            const __m128i bytes = _mm512_cvtepi32_epi8(_mm512_add_epi32(scaled, zero));
-            _mm_mask_storeu_epi8(t->y + r * t->y_step + 16 * j, lanes, bytes);
+            _mm_mask_storeu_epi8(t->y + r * t->y_step + 16 * j, lanes,
+                                 nnacl_requant_saturated_avx512(sums[r][j], scales, zero));
         }
     }
 }
 
-/* Under the other contracts, whose code is long: in a loop. */
+NNACL_ALWAYS_INLINE bool tile_saturates(const nnacl_tile *t, const int32_t panels) {
+    bool all = true;
+#pragma GCC unroll 3
+    for (int32_t j = 0; j < panels; j++) {
+        all = all && t->requant[j].saturates;
+    }
+    return all;
+}
+
+/* Everything else, whose code is long: in a loop. */
 NNACL_ALWAYS_INLINE void tile_store(const nnacl_tile *t, __m512i sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS],
                                     const int32_t rows, const int32_t panels) {
     __m512i all[NNACL_TILE_ROWS * NNACL_TILE_PANELS];
@@ -137,8 +144,8 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
             tile_step(sums, a, i, t->run - i, b, t->panel_step, rows, panels);
         }
     }
-    if (t->requant[0].rounding == NNACL_ROUND_FLOAT_EVEN) {
-        tile_store_scaled(t, sums, rows, panels);
+    if (tile_saturates(t, panels)) {
+        tile_store_saturated(t, sums, rows, panels);
     } else {
         tile_store(t, sums, rows, panels);
     }

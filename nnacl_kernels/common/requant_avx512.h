@@ -12,11 +12,15 @@ static inline __mmask16 nnacl_lanes_s32_avx512(int32_t count) {
     return (__mmask16)(count >= 16 ? 0xffff : (1u << (count > 0 ? count : 0)) - 1u);
 }
 
+/* Times a scale up to this, no sum of 32 bits leaves them, with any zero point added. */
+#define NNACL_SATURATING_SCALE 0.25f
+
 /* What the requantization of up to 16 neighbouring channels knows; see nnacl_requant_channel(). */
 typedef struct nnacl_requant_lanes {
     __m512i multiplier, shift; /* float-even: the scales, bit by bit, in `multiplier` */
     __mmask16 up;              /* channels under the contract nnacl_requant_double_up() */
     int32_t rounding, zero, low, high;
+    bool saturates; /* float-even: no sum leaves 31 bits, and the clamp is that of a byte */
 } nnacl_requant_lanes;
 
 /* Of channels first .. first + count - 1 of `channels`. */
@@ -29,13 +33,17 @@ static inline nnacl_requant_lanes nnacl_requant_lanes_avx512(const void *requant
     const int32_t up = rounding == NNACL_ROUND_TFLITE_UP        ? 16
                        : rounding == NNACL_ROUND_TFLITE_UP_BY_8 ? channels / 8 * 8 - first
                                                                 : 0;
-    return (nnacl_requant_lanes){_mm512_maskz_loadu_epi32(lanes, row),
+    const __m512i multiplier = _mm512_maskz_loadu_epi32(lanes, row);
+    const __m512 scale = _mm512_abs_ps(_mm512_castsi512_ps(multiplier));
+    const bool small = _mm512_cmp_ps_mask(scale, _mm512_set1_ps(NNACL_SATURATING_SCALE), _CMP_LE_OQ) == 0xffff;
+    return (nnacl_requant_lanes){multiplier,
                                  scales ? _mm512_setzero_si512() : _mm512_maskz_loadu_epi32(lanes, row + channels),
                                  nnacl_lanes_s32_avx512(up),
                                  rounding,
                                  zero,
                                  q_min - zero,
-                                 q_max - zero};
+                                 q_max - zero,
+                                 scales && small && q_min == INT8_MIN && q_max == INT8_MAX};
 }
 
 /* The low halves of `even` and of `odd`, in turn. */
@@ -95,6 +103,17 @@ static inline __m512i nnacl_requant_scaled_avx512(__m512i sums, __m512i scales, 
     const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_castsi512_ps(scales));
     const __m512 least = _mm512_set1_ps((float)low), most = _mm512_set1_ps((float)high);
     return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(product, least), most));
+}
+
+/* nnacl_requant_channel() for 16 channels where `saturates` holds, before saturation. */
+static inline __m512i nnacl_requant_unclamped_avx512(__m512i sums, __m512i scales, __m512i zero) {
+    const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_castsi512_ps(scales));
+    return _mm512_add_epi32(_mm512_cvtps_epi32(product), zero);
+}
+
+/* nnacl_requant_channel() for 16 channels where `saturates` holds. */
+static inline __m128i nnacl_requant_saturated_avx512(__m512i sums, __m512i scales, __m512i zero) {
+    return _mm512_cvtsepi32_epi8(nnacl_requant_unclamped_avx512(sums, scales, zero));
 }
 
 /* nnacl_requant_channel() for 16 channels. */

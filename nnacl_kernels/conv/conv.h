@@ -53,8 +53,9 @@ bool nnacl_conv2d_accepts_panels(const void *params);
 bool nnacl_conv2d_accepts_centred(const void *params);
 /* For the kernels of f32 for the first layer of a network: up to four channels, one group, no dilation. */
 bool nnacl_conv2d_accepts_few(const void *params);
-/* The same for s8, where the zero points of the weights are 0. */
-bool nnacl_conv2d_accepts_few_centred(const void *params);
+/* For the kernel of s8 that conv_lines.h describes: a window of more than one tap, one group, no dilation, no zero
+ * points of the weights, and rows that go into tiles without much waste. */
+bool nnacl_conv2d_accepts_lines(const void *params);
 /* For the kernels of f32 by Winograd: they take less time than a direct convolution. */
 bool nnacl_conv2d_accepts_winograd_avx512(const void *params);
 bool nnacl_conv2d_accepts_winograd_avx2(const void *params);

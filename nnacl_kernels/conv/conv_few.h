@@ -10,13 +10,4 @@ static inline size_t nnacl_conv_few_line(const nnacl_conv2d_params *p) {
     return ((size_t)p->pad_left + (size_t)p->in_w + (size_t)p->pad_right) * (size_t)p->in_c;
 }
 
-/* For that of s8: quads of bytes in a kernel row, and bytes of a panel: [16] sums to start from (s32), then for each
- * kernel row and quad [16][4] weights. */
-static inline int32_t nnacl_conv_few_quads(const nnacl_conv2d_params *p) {
-    return (p->kernel_w * p->in_c + 3) / 4;
-}
-static inline int32_t nnacl_conv_few_panel(const nnacl_conv2d_params *p) {
-    return 64 + p->kernel_h * nnacl_conv_few_quads(p) * 64;
-}
-
 #endif

@@ -5,6 +5,7 @@
 #include "common/pairs_s16.h"
 #include "common/panels.h"
 #include "conv/conv_few.h"
+#include "conv/conv_lines.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
@@ -15,16 +16,21 @@ bool nnacl_conv2d_accepts_few(const void *params) {
            p->kernel_h * p->kernel_w > 1 && nnacl_conv_few_line(p) * (size_t)p->kernel_h <= 1 << 16;
 }
 
-bool nnacl_conv2d_accepts_few_centred(const void *params) {
+bool nnacl_conv2d_accepts_lines(const void *params) {
     const nnacl_conv2d_params *p = params;
-    return p->w_zero == 0 && p->has_w_zeros == 0 && p->out_w >= 8 && nnacl_conv2d_accepts_few(params);
+    if (p->w_zero != 0 || p->has_w_zeros != 0 || p->groups != 1 || p->dilation_h != 1 || p->dilation_w != 1 ||
+        p->kernel_h * p->kernel_w == 1 || p->out_w > 1 << 16 || p->out_w < nnacl_lines_columns(p)) {
+        return false;
+    }
+    const size_t lines = nnacl_lines_workspace(p);
+    return p->in_c <= 4 ? lines <= 1 << 16 : lines <= 1 << 17 && 7 * nnacl_lines_width(p) <= 8 * p->out_w;
 }
 
-void nnacl_conv_few_pack_s8(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
-    const int32_t run = p->kernel_w * p->in_c, quads = nnacl_conv_few_quads(p), depth = p->kernel_h * run;
-    memset(packed, 0, (size_t)nnacl_panel_count(p->out_c, 16) * (size_t)nnacl_conv_few_panel(p));
+void nnacl_conv_lines_pack(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
+    const int32_t run = p->kernel_w * p->in_c, quads = nnacl_lines_quads(p), depth = p->kernel_h * run;
+    memset(packed, 0, (size_t)nnacl_panel_count(p->out_c, 16) * (size_t)nnacl_lines_panel(p));
     for (int32_t column = 0; column < p->out_c; column++) {
-        int8_t *panel = packed + (ptrdiff_t)(column / 16) * nnacl_conv_few_panel(p);
+        int8_t *panel = packed + (ptrdiff_t)(column / 16) * nnacl_lines_panel(p);
         int32_t sum = 0;
         for (int32_t i = 0; i < depth; i++) {
             const int32_t ky = i / run, at = i - ky * run;

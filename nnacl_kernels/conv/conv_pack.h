@@ -21,8 +21,8 @@ void nnacl_conv2d_mve_pack(const nnacl_conv2d_params *p, const void *const in[],
  * multiplies bytes then, and weights without their zero point are none. */
 bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
 
-/* For the kernel of few channels of s8, see conv_few.h. */
-void nnacl_conv_few_pack_s8(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
+/* Panels of the kernel that conv_lines.h describes. */
+void nnacl_conv_lines_pack(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
 
 /* For the DSP extension and for MVE. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa);

@@ -8,6 +8,7 @@
 #include "common/plan_check.h"
 #include "conv/conv_arm.h"
 #include "conv/conv_few.h"
+#include "conv/conv_lines.h"
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
@@ -163,7 +164,7 @@ static nnacl_winograd winograd_for(const nnacl_conv2d_params *p, uint32_t isa) {
 
 static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->accepts == nnacl_conv2d_accepts_few || kernel->accepts == nnacl_conv2d_accepts_few_centred) {
+    if (kernel->accepts == nnacl_conv2d_accepts_few || kernel->accepts == nnacl_conv2d_accepts_lines) {
         return conv_parts(params, kernel);
     }
     if (nnacl_kernel_is_winograd(kernel)) {
@@ -201,8 +202,8 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     if (kernel->accepts == nnacl_conv2d_accepts_few) {
         return nnacl_conv_few_line(p) * (size_t)p->kernel_h * sizeof(float);
     }
-    if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
-        return (nnacl_conv_few_line(p) + 4) * (size_t)p->kernel_h;
+    if (kernel->accepts == nnacl_conv2d_accepts_lines) {
+        return nnacl_lines_workspace(p);
     }
     if (is_arm_s8(kernel)) {
         return nnacl_conv_arm_workspace(p, nnacl_arm_layout_of(kernel->isa));
@@ -238,9 +239,9 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
 
 static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
+    if (kernel->accepts == nnacl_conv2d_accepts_lines) {
         const int32_t panels = nnacl_panel_count(p->out_c, 16);
-        return index == 1 ? (size_t)panels * (size_t)nnacl_conv_few_panel(p) : 0;
+        return index == 1 ? (size_t)panels * (size_t)nnacl_lines_panel(p) : 0;
     }
     if (is_arm_s8(kernel)) {
         return index == 1  ? nnacl_conv_arm_packed_size(p, nnacl_arm_layout_of(kernel->isa))
@@ -280,8 +281,8 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
 static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                         void *packed) {
     const nnacl_conv2d_params *p = params;
-    if (kernel->accepts == nnacl_conv2d_accepts_few_centred) {
-        nnacl_conv_few_pack_s8(p, in[index], packed);
+    if (kernel->accepts == nnacl_conv2d_accepts_lines) {
+        nnacl_conv_lines_pack(p, in[index], packed);
         return;
     }
     if (is_arm_s8(kernel)) {
@@ -346,15 +347,16 @@ bool nnacl_conv2d_accepts_centred(const void *params) {
 bool nnacl_depthwise_accepts_quads(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->w_zero == 0 && p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 &&
-           p->out_c >= 32 && nnacl_depthwise_accepts_plain(params);
+           (p->out_c >= 32 || nnacl_quads_pixels(p) > 1) && nnacl_depthwise_accepts_plain(params);
 }
 
 /* Weights [3][3][channels]. */
 static void pack_quads(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
     memset(packed, 0, (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES);
-    for (int32_t channel = 0; channel < p->out_c; channel++) {
-        int8_t *block = packed + (ptrdiff_t)(channel / NNACL_QUADS_BLOCK) * NNACL_QUADS_BYTES;
-        const int32_t place = 4 * nnacl_quads_place(channel % NNACL_QUADS_BLOCK);
+    for (int32_t i = 0; i < p->out_c * nnacl_quads_pixels(p); i++) {
+        const int32_t channel = i % p->out_c;
+        int8_t *block = packed + (ptrdiff_t)(i / NNACL_QUADS_BLOCK) * NNACL_QUADS_BYTES;
+        const int32_t place = 4 * nnacl_quads_place(i % NNACL_QUADS_BLOCK);
         int32_t sum = 0;
         for (int32_t tap = 0; tap < 9; tap++) {
             const int8_t weight = weights[(ptrdiff_t)tap * p->out_c + channel];

@@ -15,6 +15,13 @@ static inline int32_t nnacl_quads_blocks(const nnacl_conv2d_params *p) {
     return p->out_c / NNACL_QUADS_BLOCK + (p->out_c % NNACL_QUADS_BLOCK != 0);
 }
 
+/* Neighbouring outputs that fill a block together where there are few channels: each has its own copy of the weights.
+ */
+static inline int32_t nnacl_quads_pixels(const nnacl_conv2d_params *p) {
+    const bool few = p->out_c == 8 || p->out_c == 16 || p->out_c == 32;
+    return few && p->stride_w <= 2 ? NNACL_QUADS_BLOCK / p->out_c : 1;
+}
+
 /* Of a channel in its block. */
 static inline int32_t nnacl_quads_place(int32_t channel) {
     return channel / 4 % 4 * 16 + channel / 16 * 4 + channel % 4;

@@ -77,7 +77,9 @@ static nnacl_requant_lanes requant_of(const nnacl_matmul_params *p) {
                                  p->rounding,
                                  p->y_zero,
                                  p->q_min - p->y_zero,
-                                 p->q_max - p->y_zero};
+                                 p->q_max - p->y_zero,
+                                 scales && p->scale >= 0.0f && p->scale <= NNACL_SATURATING_SCALE &&
+                                     p->q_min == INT8_MIN && p->q_max == INT8_MAX};
 }
 
 /* Rows first .. end - 1 of one matrix. */

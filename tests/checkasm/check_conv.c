@@ -33,7 +33,7 @@ static void draw(check_case *c) {
     int32_t group_in = !c->bench && check_chance(c, 20) ? check_int(c, 1, 4) : check_dim(c, 20, 32);
     int32_t out_c = groups * check_dim(c, 20, 32);
     if (depthwise) {
-        groups = check_dim(c, 40, 64);
+        groups = !c->bench && check_chance(c, 25) ? 8 << check_int(c, 0, 2) : check_dim(c, 40, 64);
         group_in = 1;
         out_c = groups * (c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 3));
     }
