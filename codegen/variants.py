@@ -96,7 +96,9 @@ def _instructions(owner: Program, call: Call, core: str) -> float:
         call.kernel.isa, _UNKNOWN["c"]
     )
     outputs = sum(owner.tensors[index].type.count for index in call.outputs)
-    return per_mac * call.macs + per_output * outputs + beside
+    first = call.inputs[0] if call.inputs else None
+    read = 0 if first is None else owner.tensors[first].type.count
+    return per_mac * (call.macs or read) + per_output * outputs + beside
 
 
 def _calls(program: Program) -> Iterator[tuple[Program, Call]]:

@@ -75,16 +75,17 @@ def agrees_with(path: Path, graph: Any, meta: Mapping[str, Any], case: Any, resu
 
 
 def layers_of(graph: Any, report: Any, count: counting.Count) -> list[list[Any]]:
-    """For each kernel call: symbol, multiply-accumulates, elements of its outputs, instructions. Empty when the calls
-    are not one for each layer of the report."""
+    """For each kernel call: symbol, multiply-accumulates (elements of the first input, where there are none), elements
+    of its outputs, instructions. Empty when the calls are not one for each layer of the report."""
     rows = [row for row in report.layer_table if row["kernel"]]
     if [row["kernel"].partition("nnacl_")[2] for row in rows] != [
         layer.symbol.partition("nnacl_")[2] for layer in count.layers
     ]:
         return []
     outputs = {node.name: sum(value.type.count for value in node.outputs) for node in graph.nodes}
+    read = {node.name: node.inputs[0].type.count for node in graph.nodes if node.inputs and node.inputs[0]}
     return [
-        [layer.symbol, row["macs"], outputs.get(row["name"], 0), layer.instructions]
+        [layer.symbol, row["macs"] or read.get(row["name"], 0), outputs.get(row["name"], 0), layer.instructions]
         for row, layer in zip(rows, count.layers, strict=True)
     ]
 

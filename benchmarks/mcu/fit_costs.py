@@ -4,17 +4,22 @@
     python benchmarks/mcu/collection.py --without dsp --without vfp --target cortex-m4 --json plain.json
     python benchmarks/mcu/fit_costs.py best.json plain.json
 
+    python benchmarks/mcu/kernel_layers.py --json layers.json
+    python benchmarks/mcu/fit_costs.py --keep layers.json
+
+With ``--keep`` the instructions of kernels that the files do not have stay as they are in the page.
+
 The model: instructions = a * multiply-accumulates + b * elements of the outputs + c, none of them negative, with the
-least sum of squared relative errors over the layers measured. Bytes of code are those of each source file compiled
-alone for the core.
+least sum of squared relative errors over the layers measured. Where there are no multiply-accumulates, the elements of
+the first input stand for them. Bytes of code are those of each source file compiled alone for the core.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -23,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from microlith import targets
+from microlith.codegen.kernel_costs import INSTRUCTIONS
 from microlith.nnacl_kernels import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,12 +46,13 @@ from __future__ import annotations
 
 
 def fit(samples: Sequence[tuple[int, int, int]]) -> tuple[float, float, float]:
-    """(a, b, c) of the model for layers (multiply-accumulates, outputs, instructions)."""
+    """(a, b, c) of the model for layers (multiply-accumulates or elements read, outputs, instructions)."""
     data = np.array(samples, np.float64)
     features = np.column_stack([data[:, 0], data[:, 1], np.ones(len(data))]) / data[:, 2:3]
     best, least = np.zeros(3), np.inf
+    order = (1, 0, 2) if np.array_equal(data[:, 0], data[:, 1]) else (0, 1, 2)
     for size in (1, 2, 3):
-        for chosen in itertools.combinations(range(3), size):
+        for chosen in itertools.combinations(order, size):
             part = features[:, chosen]
             if len(data) < size or np.linalg.matrix_rank(part) < size:
                 continue
@@ -59,7 +66,8 @@ def fit(samples: Sequence[tuple[int, int, int]]) -> tuple[float, float, float]:
 
 
 def measured(files: Sequence[Path]) -> dict[str, dict[str, list[tuple[int, int, int]]]]:
-    """By core and symbol the layers of all files: multiply-accumulates, elements of the outputs, instructions."""
+    """By core and symbol the layers of all files: multiply-accumulates or elements read, elements of the outputs,
+    instructions."""
     layers: dict[str, dict[str, list[tuple[int, int, int]]]] = {core: defaultdict(list) for core in CORES}
     for file in files:
         for core, models in json.loads(file.read_text()).items():
@@ -90,20 +98,23 @@ def code_bytes(core: str, folder: Path) -> dict[str, int]:
 
 
 def main() -> None:
-    files = [Path(name) for name in sys.argv[1:]]
-    if not files:
-        raise SystemExit(__doc__)
-    layers = measured(files)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--keep", action="store_true", help="keep what the files do not have")
+    options = parser.parse_args()
+    layers = measured(options.files)
     lines = [HEAD]
     lines.append("INSTRUCTIONS: dict[str, dict[str, tuple[float, float, float]]] = {\n")
     for core in CORES:
         lines.append(f'    "{core}": {{\n')
-        for symbol, samples in sorted(layers[core].items()):
-            numbers = ", ".join(f"{number:.4g}" for number in fit(samples))
+        rows = dict(INSTRUCTIONS[core]) if options.keep else {}
+        rows |= {symbol: fit(samples) for symbol, samples in layers[core].items()}
+        for symbol, row in sorted(rows.items()):
+            numbers = ", ".join(f"{number:.4g}" for number in row)
             lines.append(f'        "{symbol}": ({numbers}),\n')
         lines.append("    },\n")
     lines.append(
-        '}\n"""Of a layer by core and kernel: for each multiply-accumulate, each output element, and beside."""\n'
+        '}\n"""Of a layer by core and kernel: for each multiply-accumulate (or element read), output, and beside."""\n'
     )
     lines.append("\nCODE_BYTES: dict[str, dict[str, int]] = {\n")
     with tempfile.TemporaryDirectory() as folder:

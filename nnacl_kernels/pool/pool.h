@@ -36,8 +36,10 @@ typedef struct nnacl_pool2d_params {
     int32_t batch, in_h, in_w, channels, out_h, out_w;
 } nnacl_pool2d_params;
 
-/* For the kernel of max_pool2d for the DSP extension: at least four channels. */
+/* For the kernels of s8 for the DSP extension: at least four channels; averages of fewer than nine positions take more
+ * instructions than with plain C. */
 bool nnacl_max_pool2d_accepts_dsp(const void *params);
+bool nnacl_avg_pool2d_accepts_dsp(const void *params);
 
 #ifdef __cplusplus
 }

@@ -65,6 +65,12 @@ bool nnacl_max_pool2d_accepts_dsp(const void *params) {
     return ((const nnacl_pool2d_params *)params)->channels >= 4;
 }
 
+bool nnacl_avg_pool2d_accepts_dsp(const void *params) {
+    const nnacl_pool2d_params *p = params;
+    const int64_t rows = p->kernel_h > 0 ? p->kernel_h : p->in_h, columns = p->kernel_w > 0 ? p->kernel_w : p->in_w;
+    return p->channels >= 4 && rows * columns >= 9;
+}
+
 static int32_t pool_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_pool2d_params *p = params;
     (void)kernel;

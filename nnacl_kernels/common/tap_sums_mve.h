@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef NNACL_TAP_SUMS_MVE_H
+#define NNACL_TAP_SUMS_MVE_H
+
+#include "common/tap_sums.h"
+
+/* nnacl_sum_taps. */
+void nnacl_sum_taps_mve(const nnacl_taps *t, int32_t channel, int32_t lanes, int32_t *sums);
+
+#endif
