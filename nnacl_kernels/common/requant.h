@@ -33,8 +33,8 @@ static inline int32_t nnacl_round_shift_away(int32_t value, int32_t shift) {
     if (shift > 31) {
         return 0;
     }
-    const int64_t half = ((int64_t)1 << shift) >> 1;
-    return (int32_t)(((int64_t)value + half - (value < 0 && shift > 0)) >> shift);
+    const uint32_t mask = ((uint32_t)1 << shift) - 1;
+    return (value >> shift) + (((uint32_t)value & mask) > (mask >> 1) + (value < 0));
 }
 
 /* a * b / 2^31, halves up, saturated. */
@@ -43,12 +43,17 @@ static inline int32_t nnacl_mul_high(int32_t a, int32_t b) {
     return high > INT32_MAX ? INT32_MAX : (int32_t)high;
 }
 
+/* The same where b is a multiplier, with which no product is too large. */
+static inline int32_t nnacl_scale_high(int32_t a, int32_t b) {
+    return (int32_t)(((int64_t)a * b + ((int64_t)1 << 30)) >> 31);
+}
+
 /* Contract tflite-double: left shift modulo 2^32, rounding high product, rounding right shift. */
 static inline int32_t nnacl_requant_double(int32_t value, int32_t multiplier, int32_t shift) {
     if (shift > 0) {
-        return nnacl_mul_high(nnacl_shift_left(value, shift > 31 ? 31 : shift), multiplier);
+        return nnacl_scale_high(nnacl_shift_left(value, shift > 31 ? 31 : shift), multiplier);
     }
-    return nnacl_round_shift_away(nnacl_mul_high(value, multiplier), shift < -62 ? 62 : -shift);
+    return nnacl_round_shift_away(nnacl_scale_high(value, multiplier), shift < -62 ? 62 : -shift);
 }
 
 /* The same with halves up in the right shift. */
@@ -59,8 +64,8 @@ static inline int32_t nnacl_requant_double_up(int32_t value, int32_t multiplier,
     if (shift < -31) {
         return 0;
     }
-    const int64_t half = (int64_t)1 << (-shift - 1);
-    return (int32_t)((nnacl_mul_high(value, multiplier) + half) >> -shift);
+    const int32_t high = nnacl_scale_high(value, multiplier);
+    return (high >> -shift) + (high >> (-shift - 1) & 1);
 }
 
 /* Contract single: one 64-bit product, one rounding shift (halves up), saturated. */
