@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+from torch import nn
+
 from microlith.errors import InputError
 
 
@@ -53,3 +55,11 @@ def require_callable(value: Any, what: str, where: str = "") -> None:
     """Raises InputError when it cannot be called."""
     if not callable(value):
         raise InputError(f"{what} is {value!r}, which cannot be called", where=where)
+
+
+def require_module(model: Any) -> None:
+    """Raises InputError for what is no module of PyTorch."""
+    if isinstance(model, type) and issubclass(model, nn.Module):
+        raise InputError(f"{model.__name__} is a class; a model is needed", where="model", hint=f"{model.__name__}(…)")
+    if not isinstance(model, nn.Module):
+        raise InputError(f"{type(model).__name__} is no module of PyTorch", where="model", hint="a torch.nn.Module")

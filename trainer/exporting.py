@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
-import io
-import logging
 import math
 import os
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +21,10 @@ from microlith.files import write_atomically
 from microlith.float_layers import float_layers
 from microlith.ir import Graph
 
+from .argument_checks import require_module
 from .extras import explain_missing
 from .module_modes import evaluating
+from .remarks import silent_tracing
 
 
 class ExportError(MicrolithError):
@@ -104,6 +102,7 @@ def export(
     target = Path(path)
     if target.suffix != ".lith":
         raise InputError(f"the name of the file must end in .lith, not {target.suffix!r}", where=str(target))
+    require_module(model)
     inputs = as_inputs(sample)
     names = list(input_names or parameter_names(model, len(inputs)))
     if len(names) != len(inputs):
@@ -180,6 +179,8 @@ def as_inputs(sample: Any) -> tuple[Tensor, ...]:
     if len({len(value) for value in tensors}) > 1:
         shapes = " and ".join(str(list(value.shape)) for value in tensors)
         raise InputError(f"inputs of shapes {shapes} have different numbers of rows", where="sample", hint="x[:8]")
+    if any(value.is_floating_point() and not bool(torch.isfinite(value).all()) for value in tensors):
+        raise InputError("NaN or infinity in it: the engines cannot be compared by it", where="sample")
     return tensors
 
 
@@ -244,20 +245,6 @@ def _agreement(engines: tuple[str, str], left: np.ndarray, right: np.ndarray, ou
     return Agreement(engines, error, float(np.abs(right).max(initial=0)), sqnr, output)
 
 
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Without the remarks of the exporter."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(level)
-
-
 def to_onnx(
     model: nn.Module,
     inputs: tuple[Tensor, ...],
@@ -274,7 +261,7 @@ def to_onnx(
     example = tuple(torch.cat([value, value])[:2] for value in inputs) if dynamic_batch else None
     shapes: Mapping[str, Any] = {"dynamic_shapes": tuple({0: batch} for _ in inputs)} if dynamic_batch else {}
     try:
-        with _silence(), explain_missing():
+        with silent_tracing(), explain_missing():
             program = torch.onnx.export(
                 model,
                 example or tuple(value[:1] for value in inputs),
@@ -291,7 +278,9 @@ def to_onnx(
         raise ExportError(
             f"PyTorch cannot export it: {text}",
             where=type(model).__name__,
-            hint="torch.export wants no `if` or `for` over values of tensors",
+            hint="torch.export wants no `if` or `for` over values of tensors"
+            if "data-dependent" in text
+            else "torch.onnx.export(model, args, dynamo=True, verbose=True) says at which operation it fails",
         ) from error
     proto = program.model_proto
     for item in (proto, proto.graph, *proto.graph.node, *proto.graph.value_info, *proto.graph.initializer):

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from lightning.pytorch import Callback, LightningDataModule, Trainer
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 from torch import Tensor, nn
 
 from microlith.errors import InputError, MicrolithError, ShapeError
@@ -70,6 +72,19 @@ def check_options(options: Mapping[str, Any], arguments: Collection[str]) -> Non
             )
 
 
+@contextmanager
+def explain_options() -> Iterator[None]:
+    """Turns what Lightning says of options that it cannot follow (a device that is not there) into InputError."""
+    try:
+        yield
+    except (MisconfigurationException, ValueError, TypeError) as error:
+        raise InputError(
+            f"Lightning's Trainer refuses them: {first_line(error)}",
+            where="options of fit",
+            hint="strategy, devices, accelerator and further options are Lightning's",
+        ) from error
+
+
 def _as_list(value: Any, where: str) -> list[Any]:
     if value is None:
         return []
@@ -83,14 +98,6 @@ def _refuse_class(item: Any, base: type, where: str) -> None:
         raise InputError(
             f"{item.__name__} is a class; an object of it is needed", where=where, hint=f"{item.__name__}(…)"
         )
-
-
-def check_model(model: Any) -> None:
-    """Raises InputError for what is no module of PyTorch."""
-    if isinstance(model, type) and issubclass(model, nn.Module):
-        raise InputError(f"{model.__name__} is a class; a model is needed", where="model", hint=f"{model.__name__}(…)")
-    if not isinstance(model, nn.Module):
-        raise InputError(f"{type(model).__name__} is no module of PyTorch", where="model", hint="a torch.nn.Module")
 
 
 def check_fit(model: nn.Module, loss: Objective, batch: Any) -> Any:

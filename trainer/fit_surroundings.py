@@ -18,6 +18,7 @@ from lightning.pytorch.loggers import TensorBoardLogger
 
 from .module_modes import evaluating
 from .provenance import git_revision, versions
+from .remarks import only_errors
 from .runs import FINISHED, RUNNING, Run, RunError, RunTable
 from .train_data import split_batch
 
@@ -64,7 +65,8 @@ def join_run(
     last = table.path(run) / "last.ckpt"
     if not last.is_file():
         return run, None, 0
-    done = epochs_in(last) if run.status == FINISHED else 0
+    done = epochs_in(last)
+    done = done if run.status == FINISHED else 0
     if done and is_first_process():
         _log.warning("run %s is finished after %d epochs: its result is returned, nothing is trained", run.id, done)
     return run, last, done
@@ -72,8 +74,15 @@ def join_run(
 
 def epochs_in(checkpoint: Path) -> int:
     """How many epochs had ended when it was written."""
-    state = torch.load(checkpoint, map_location="cpu", weights_only=False)
-    return int(state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"])
+    try:
+        state = torch.load(checkpoint, map_location="cpu", weights_only=False)
+        return int(state["loops"]["fit_loop"]["epoch_progress"]["current"]["processed"])
+    except Exception as error:  # torch.load raises whatever the bytes make of it
+        raise RunError(
+            f"it is no checkpoint of a run: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+            where=str(checkpoint),
+            hint="begin a new run without resume",
+        ) from error
 
 
 def leave_run() -> None:
@@ -150,18 +159,10 @@ def ray_options(options: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without Lightning's remarks about hardware and workers, which are no news to who trains small models."""
-    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
-    levels = [logger.level for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
-            for text in REMARKS:
-                warnings.filterwarnings("ignore", message=f".*{re.escape(text)}.*")
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+    with only_errors("lightning.pytorch", "lightning.fabric"), warnings.catch_warnings():
+        for text in REMARKS:
+            warnings.filterwarnings("ignore", message=f".*{re.escape(text)}.*")
+        yield
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from microlith.errors import InputError
 
-from .argument_checks import require_callable, require_count, require_number, require_seed
+from .argument_checks import require_callable, require_count, require_module, require_number, require_seed
 from .compress.compressor import Compressor
 from .extras import explain_missing
 from .fit_callbacks import CompressorSteps, Ledger, StepSeeds, StopAtNaN, WeightHistograms
@@ -29,10 +29,10 @@ from .fit_checks import (
     as_compressor,
     check_classes,
     check_fit,
-    check_model,
     check_monitors,
     check_options,
     check_resumable,
+    explain_options,
     refuse_for_module,
 )
 from .fit_surroundings import deterministic, is_first_process, join_run, leave_run, log_graph, quiet, ray_options
@@ -129,7 +129,7 @@ def fit(
         NotFiniteError: The loss is no longer a number.
         RunError: The run to resume is not there, or was made with other data or hyperparameters.
     """
-    check_model(model)
+    require_module(model)
     check_options(options, inspect.signature(fit).parameters)
     compressor, callbacks = as_compressor(compressors), as_callbacks(callbacks)
     epochs, batch_size, seed = (
@@ -182,7 +182,8 @@ def fit(
         check_classes(loss, check_fit(model, function, batch), loaders)
         compressor.on_data(split_batch(batch)[0])
         make = optimizer or (lambda values: torch.optim.AdamW(values, lr=learning_rate))
-        prepared = compressor.apply(copy.deepcopy(model) if compressors else model)
+        with quiet():
+            prepared = compressor.apply(copy.deepcopy(model) if compressors else model)
         module = TrainTask(prepared, function, functions, compressor, make, schedule, augment)
 
     hyperparameters = {
@@ -207,16 +208,17 @@ def fit(
         points.append(_checkpoint(folder, "last", every_n_train_steps=checkpoint_steps))
     with quiet(), deterministic():
         try:
-            trainer = Trainer(
-                max_epochs=done or epochs,
-                callbacks=[
-                    StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
-                    *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
-                ],
-                logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,
-                enable_progress_bar=progress, gradient_clip_val=gradient_clip,
-                strategy=strategy, devices=devices, accelerator=accelerator, **options,
-            )  # fmt: skip
+            with explain_options():
+                trainer = Trainer(
+                    max_epochs=done or epochs,
+                    callbacks=[
+                        StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
+                        *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
+                    ],
+                    logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,
+                    enable_progress_bar=progress, gradient_clip_val=gradient_clip,
+                    strategy=strategy, devices=devices, accelerator=accelerator, **options,
+                )  # fmt: skip
             log_graph(trainer, module, batch)
             trainer.fit(module, loaders.train, loaders.validation, ckpt_path=resumed)
         except BaseException as error:

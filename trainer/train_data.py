@@ -147,7 +147,7 @@ class Loaders:
 
 
 def as_dataset(data: Any, what: str = "data") -> TensorDataset:
-    """``(x, y)`` as a data set; x may be a tuple or list of arrays, one for each input.
+    """``(x, y)`` as a data set; x may be a tuple or list of arrays, one for each input, or lists of numbers.
 
     Raises InputError, ShapeError.
     """
@@ -158,7 +158,7 @@ def as_dataset(data: Any, what: str = "data") -> TensorDataset:
             hint="an autoencoder is trained on (x, x)",
         )
     x, y = data
-    columns = [as_tensor(part, f"inputs {i}") for i, part in enumerate(x if isinstance(x, tuple | list) else (x,))]
+    columns = [as_tensor(part, f"inputs {i}") for i, part in enumerate(_inputs(x))]
     columns.append(as_tensor(y, "targets"))
     shapes = " and ".join(str(tuple(column.shape)) for column in columns)
     if any(column.ndim == 0 for column in columns):
@@ -176,6 +176,13 @@ def as_dataset(data: Any, what: str = "data") -> TensorDataset:
             bad = int((~torch.isfinite(column.reshape(len(column), -1)).all(1)).nonzero()[0])
             raise InputError(f"{name} holds NaN or infinity, first in sample {bad}", where=what)
     return TensorDataset(*columns)
+
+
+def _inputs(x: Any) -> Sequence[Any]:
+    """One entry for each input; nested lists of numbers are one array."""
+    if isinstance(x, list) and not any(isinstance(item, Tensor | np.ndarray) for item in x):
+        return (x,)
+    return x if isinstance(x, tuple | list) else (x,)
 
 
 def make_loaders(data: Any, validation: Any, batch_size: int, seed: int) -> Loaders:
@@ -196,7 +203,11 @@ def make_loaders(data: Any, validation: Any, batch_size: int, seed: int) -> Load
         dataset = as_dataset(data)
         held = round(len(dataset) * validation)
         if not 0 < validation < 1 or not 0 < held < len(dataset):
-            raise InputError(f"{validation} of {len(dataset)} samples cannot be held back", where="validation")
+            raise InputError(
+                f"{validation} of {len(dataset)} samples cannot be held back",
+                where="validation",
+                hint="a share between 0 and 1, of which and beside which at least one sample is left",
+            )
         order = np.random.default_rng(mix(seed, 1)).permutation(len(dataset))
         parts = [TensorDataset(*(column[rows] for column in dataset.tensors)) for rows in (order[held:], order[:held])]
         return Loaders(ArrayLoader(parts[0], batch_size, True, seed), ArrayLoader(parts[1], batch_size, False, seed))

@@ -268,10 +268,10 @@ def test_without_tensorboard_one_line_says_what_to_install(tmp_path: Path, monke
 
 
 def test_a_failure_before_the_first_step_is_in_the_table(tmp_path: Path) -> None:
-    with pytest.raises(TypeError):
-        train(tmp_path, max_stepz=3)
+    with pytest.raises(InputError):
+        train(tmp_path, devices=0)
     (run,) = RunTable(tmp_path).all()
-    assert run.status == "failed" and "max_stepz" in run.reason
+    assert run.status == "failed" and "devices=0" in run.reason
 
 
 @pytest.mark.parametrize("how", ["scop", "search"])

@@ -19,7 +19,7 @@ from microlith import trainer
 from microlith.errors import InputError, MicrolithError, ShapeError
 from microlith.trainer.compress.lowbit_search import Temperature
 from microlith.trainer.exporting import agreement
-from microlith.trainer.runs import RunTable
+from microlith.trainer.runs import RunError, RunTable
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,7 @@ from microlith.trainer.runs import RunTable
         ({"gradient_clip": -1}, "gradient_clip is -1; it must be a number above 0"),
         ({"monitor_mode": "best"}, "monitor_mode is 'best'"),
         ({"max_epochs": 3}, r"no option max_epochs[^$]*its own word for it is epochs"),
+        ({"validation": 1.5}, r"1\.5 of \d+ samples cannot be held back[^$]*between 0 and 1"),
         ({"learning_rat": 0.1}, r"has an option learning_rat[^$]*did you mean learning_rate\?"),
         ({"quantum": 1}, r"has an option quantum[^$]*help\(trainer\.fit\)"),
         ({"optimizer": "adam"}, "optimizer is 'adam', which cannot be called"),
@@ -54,6 +55,63 @@ def test_arguments_of_fit(change: dict[str, Any], message: str, tmp_path: Path) 
     with pytest.raises((InputError, ShapeError), match=message):
         train(tmp_path, **change)
     assert not (tmp_path / "runs.db").exists()
+
+
+@pytest.mark.parametrize("change", [{"accelerator": "gpu"}, {"devices": 0}, {"strategy": "magic"}])
+def test_what_lightning_refuses(change: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"options of fit: Lightning's Trainer refuses them: [^$]*hint: strategy, devices"
+    ):
+        train(tmp_path, **change)
+
+
+def test_lists_of_numbers_are_arrays(tmp_path: Path) -> None:
+    x, y = (part[:64] for part in digits())
+    results = [train(tmp_path, data=data, epochs=1).metrics for data in ((x, y), (x.tolist(), y.tolist()))]
+    assert results[0] == results[1]
+
+
+def test_a_checkpoint_that_is_none(tmp_path: Path) -> None:
+    fitted = train(tmp_path, epochs=1, name="net")
+    (fitted.folder / "last.ckpt").write_bytes(b"junk")
+    with pytest.raises(RunError, match=r"last\.ckpt: it is no checkpoint of a run[^$]*begin a new run"):
+        train(tmp_path, epochs=2, name="net", resume=True)
+
+
+class Branching(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x if x.sum() > 0 else -x
+
+
+@pytest.mark.parametrize(
+    ("model", "sample", "message"),
+    [
+        ("net.pt", np.zeros((2, 3)), "model: str is no module of PyTorch"),
+        (nn.Linear(3, 2), np.full((2, 3), np.nan), "sample: NaN or infinity"),
+        (
+            Branching(),
+            np.zeros((2, 3)),
+            r"PyTorch cannot export it: [^$]*data-dependent[^$]*hint: torch\.export wants no `if`",
+        ),
+    ],
+)
+def test_mistakes_of_export(
+    model: Any, sample: Any, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(MicrolithError, match=message):
+        trainer.export(model, sample, tmp_path / "net.lith")
+    assert capfd.readouterr() == ("", "") and not list(tmp_path.iterdir())
+
+
+def test_mistakes_of_compressors(tmp_path: Path) -> None:
+    x, y = digits()
+    with pytest.raises(ShapeError, match="does not fit"):
+        train(tmp_path, compressors=trainer.Scop(0.5, data=(torch.from_numpy(x[:, :, :3]), torch.from_numpy(y))))
+    done = train(tmp_path, epochs=1, compressors=trainer.QAT()).model
+    with pytest.raises(InputError, match="QAT: the model is quantized already"):
+        train(tmp_path, model=done, compressors=trainer.QAT())
+    with pytest.raises(InputError, match=r"still searched[^$]*LowBitSearch\.convert"):
+        train(tmp_path, compressors=[trainer.LowBitSearch(2, edges="search"), trainer.QAT()])
 
 
 def test_no_seed_is_the_default_and_one_callback_needs_no_list(tmp_path: Path) -> None:

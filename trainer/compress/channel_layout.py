@@ -23,6 +23,7 @@ from torch.nn.modules.instancenorm import _InstanceNorm
 
 from microlith.errors import InputError, MicrolithError, ShapeError
 
+from ..remarks import silent_tracing
 from . import channel_rules as rules
 
 
@@ -136,7 +137,7 @@ def trace_layout(model: nn.Module, inputs: Sequence[Tensor]) -> Layout:
                 hint="torch.fx follows no control flow that depends on tensors; compress the part without it",
             ) from error
         try:
-            with torch.no_grad():
+            with torch.no_grad(), silent_tracing():
                 ShapeProp(traced).propagate(*inputs)
         except MicrolithError:
             raise

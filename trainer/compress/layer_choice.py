@@ -62,7 +62,8 @@ def choose_layers(
     chosen = {name: layer for name, layer in chosen.items() if not any(fnmatchcase(name, item) for item in exclude)}
     if not chosen:
         raise InputError(
-            f"no layer is left to compress; the model has {', '.join(known) or 'none of a known type'}",
+            "no layer is left to compress; "
+            + (f"left out are {', '.join(map(repr, known))}" if known else "the model has none of a known type"),
             hint=f"known are {_names(kinds)}" + ("; the first and the last are kept" if keep_edges else ""),
         )
     require_finite(chosen)

@@ -7,25 +7,9 @@ registrations are out of date: neither is anything that a user of ``trainer`` di
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from ..remarks import only_errors
 
-
-@contextmanager
-def _only_errors(*loggers: str) -> Iterator[None]:
-    """Loggers of these names say nothing below an error meanwhile."""
-    before = {name: logging.getLogger(name).level for name in loggers}
-    for name in loggers:
-        logging.getLogger(name).setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)
-
-
-with _only_errors("torchao", "torch.utils._pytree"):
+with only_errors("torchao", "torch.utils._pytree"):
     from torchao.quantization.pt2e import (
         FakeQuantize,
         FusedMovingAvgObsFakeQuantize,

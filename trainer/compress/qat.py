@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from torch.nn import functional
 from microlith.errors import InputError, MicrolithError
 
 from ..argument_checks import require_names, require_number
+from ..remarks import silent_tracing
 from .bias_rounding import BIASED, round_biases
 from .compressor import Compressor
 from .linear_norms import fold_norms_of_linears
@@ -79,13 +79,16 @@ class QAT(Compressor):
     def apply(self, model: nn.Module) -> nn.Module:
         if self.sample is None:
             raise InputError("QAT needs a sample of the inputs", hint="QAT(sample=x[:2])")
+        if any(isinstance(module, ModeModule) for module in model.modules()):
+            raise InputError("the model is quantized already", where="QAT", hint="begin with the model before QAT")
         names = {name for name, _ in model.named_modules()}
         for name in self.skip:
             if name not in names:
                 raise InputError(f"QAT(skip=…): there is no module {name!r}", where=type(model).__name__)
         quantizer = OpQuantizer(self.skip)
         graph = trace(model.train(), self.sample)
-        prepared = prepare_qat_pt2e(graph, quantizer)
+        with silent_tracing():
+            prepared = prepare_qat_pt2e(graph, quantizer)
         if quantizer.refused:
             refused = ", ".join(f'"{item.node}"' for item in quantizer.refused)
             lines = [f"  {item.op} '{item.node}': {item.reason}" for item in quantizer.refused]
@@ -114,7 +117,8 @@ class QAT(Compressor):
             with torch.no_grad():
                 model.eval()(*self.sample)  # the scales of the weights as they are now
         fold_norms_of_linears(model.graph_module)
-        converted = convert_pt2e(model.graph_module)
+        with silent_tracing():
+            converted = convert_pt2e(model.graph_module)
         round_biases(converted)
         remove_needless_pairs(converted, MOVERS, BIASED)
         return ModeModule(converted, fixed=True).eval()
@@ -171,14 +175,13 @@ def trace(model: nn.Module, sample: tuple[Tensor, ...]) -> GraphModule:
     if any(len(value) < 2 for value in sample):
         sample = tuple(torch.cat([value, value]) if len(value) < 2 else value for value in sample)
     try:
-        with plain_attention(), warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", "The tensor attributes .* were assigned during export"
-            )  # by PyTorch's RNNs
+        with plain_attention(), silent_tracing():
             program = torch.export.export(
                 model, sample, dynamic_shapes=tuple({0: torch.export.Dim.AUTO} for _ in sample), strict=False
             )
         return program.module(check_guards=False)
+    except MicrolithError:
+        raise
     except Exception as error:
         raise QuantizationError(
             f"cannot be traced: {(str(error) or type(error).__name__).strip().splitlines()[0]}",

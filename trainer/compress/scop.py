@@ -129,9 +129,9 @@ class Scop(Compressor):
         """
         require_finite({name: layer for name, layer in model.named_modules() if not list(layer.children())})
         batches = None if self._plan is not None and self._example is not None else Batches(self)
-        example = tuple(item[:2] for item in self._example) if self._example else batches.example() if batches else ()
-        if len(example) != 1:
-            raise InputError(f"a model of {len(example)} inputs", hint="SCOP draws knockoffs of one input")
+        if self._example is not None and len(self._example) != 1:
+            raise InputError(f"a model of {len(self._example)} inputs", hint="SCOP draws knockoffs of one input")
+        example = batches.example() if batches else tuple(item[:2] for item in self._example or ())
         layout = trace_layout(model, example)
         groups = self._groups(layout)
         if self._plan is not None:
