@@ -2,7 +2,8 @@
 """A model layer by layer: each of our layers is fed with what the reference runtime has computed before it.
 
 Where a model rounds to 8 bits inside, one rounding decided differently grows on the way to the output, in any two
-executions. What can be compared is each layer alone.
+executions, be it of ONNX Runtime with different numbers of threads (threads_of_ort.py). What can be compared is each
+layer alone.
 """
 
 from __future__ import annotations
