@@ -9,7 +9,7 @@ from microlith.dtypes import DType
 from microlith.ir import Quant, Value
 from microlith.numerics import TFLITE_DOUBLE, quantize_multiplier
 
-from .tflite_graph import TfliteNode, require
+from .tflite_graph import TfliteNode, is_shifted, require
 
 _ALL = {"q_min": -(1 << 31), "q_max": (1 << 31) - 1}
 
@@ -59,6 +59,25 @@ def squared_difference(node: TfliteNode) -> Value:
     difference = node.add("sub", [left, right])
     y_scale = single_scale(node.output_quant(), "output")[0]
     return result(node, node.add("mul", [difference, difference]), float(widest * widest / ((1 << 14) * y_scale)))
+
+
+def product_attrs(node: TfliteNode, count: int) -> dict[str, int]:
+    """The attributes of REDUCE_PROD of ``count`` int8 or int16: each step is scaled by the count-th root of the whole.
+
+    One element is copied, whatever the scales.
+    """
+    require(not is_shifted(node.input_tensor(0)), "quantized u8 is not supported")
+    x_scale, x_zero = single_scale(node.value(0).quant, "input")
+    y_scale, y_zero = single_scale(node.output_quant(), "output")
+    require(count > 0, "a dimension of the input is empty")
+    factor = x_scale / y_scale ** (1.0 / count)
+    if count == 1:
+        x_zero, y_zero, factor = 0, 0, 1.0
+    multiplier, shift = quantize_multiplier(factor)
+    require(shift < 8, f"the factor of each step, {factor:g}, is 128 or more")
+    info = np.iinfo(node.output_type().dtype.numpy)
+    attrs = {"x_zero": x_zero, "y_zero": y_zero, "mult": multiplier, "shift": shift, "rounding": TFLITE_DOUBLE}
+    return {**attrs, "q_min": int(info.min), "q_max": int(info.max)}
 
 
 def compared(node: TfliteNode, op: str) -> Value:

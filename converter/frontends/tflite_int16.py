@@ -10,11 +10,11 @@ import numpy as np
 
 from microlith.dtypes import DType
 from microlith.ir import Quant, Value
-from microlith.numerics import round_half_away
+from microlith.numerics import TFLITE_DOWN, round_half_away
 from microlith.ops.curves import POINTS, sigmoid_attrs, sigmoid_points
 
-from .tflite_fixed import result
-from .tflite_graph import TfliteNode, require
+from .tflite_fixed import result, single_scale
+from .tflite_graph import TfliteNode, is_shifted, require
 from .tflite_lut import FLOAT_FUNCTIONS
 
 Q15 = np.float32(1 / 32768)
@@ -52,6 +52,28 @@ def leaky(node: TfliteNode, slope: float, limit: float = math.inf) -> Value:
     factor = node.const(sign, Quant.per_tensor(abs(slope) or 1.0, 0), suffix="slope")
     attrs = {"clamp_max": limit} if limit < math.inf else {}
     return node.add("prelu", [node.value(0), factor], attrs, quant=y)
+
+
+def prelu(node: TfliteNode) -> Value:
+    """PRELU, whose slopes are int8."""
+    slopes = node.value(1)
+    symmetric_quant(node.value(0).quant, "input")
+    y = symmetric_quant(node.output_quant(), "output")
+    require(slopes.dtype is DType.s8 and not is_shifted(node.input_tensor(1)), "int16 with slopes that are not int8")
+    scale, zero_point = single_scale(slopes.quant, "slope")
+    require(slopes.data is not None, "int16 with slopes that are computed")
+    assert slopes.data is not None
+    wide = node.const(slopes.data.astype(np.int16) - zero_point, Quant.per_tensor(scale, 0), suffix="slopes")
+    return node.add("prelu", [node.value(0), wide], quant=y)
+
+
+def quotient(node: TfliteNode, clamp: Mapping[str, float]) -> Value:
+    """DIV of two tensors of one shape, which LiteRT computes in float32."""
+    y = symmetric_quant(node.output_quant(), "output")
+    for place in (0, 1):
+        symmetric_quant(node.value(place).quant, "input")
+    real = node.add("div", [node.add("dequantize", [node.value(place)]) for place in (0, 1)], clamp)
+    return node.add("quantize", [real], {"to": DType.s16.value, "rounding": TFLITE_DOWN}, quant=y)
 
 
 def by_curve(node: TfliteNode, function: Callable[[np.ndarray], np.ndarray]) -> Value:

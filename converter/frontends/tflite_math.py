@@ -97,6 +97,19 @@ def leaky_relu(node: TfliteNode) -> Value:
     return node.add("leaky_relu", [x], {"alpha": alpha})
 
 
+def neg(node: TfliteNode) -> Value:
+    """NEG, which takes quantized integers as they are, whatever their scales and zero points; the least one stays."""
+    x, y = node.value(0), node.output_quant()
+    if not is_quantized(x):
+        return node.add("neg", [x])
+    _require_signed(x)
+    require(not is_shifted(node.input_tensor(0)), "quantized u8 is not supported")
+    if x.dtype is DType.s8:
+        return by_table(node, np.negative(np.arange(-128, 128).astype(np.int8)))
+    wide = node.add("neg", [node.add("cast", [x], {"to": DType.s32.value})])
+    return node.add("cast", [wide], {"to": DType.s16.value}, quant=y)
+
+
 def gelu(node: TfliteNode) -> Value:
     approximate = bool(node.options("GeluOptions").Approximate())
     x = node.value(0)
@@ -163,7 +176,8 @@ def _arithmetic(op: str, options: str | None, *, quantized: bool = True) -> Row:
         a, b = node.value(0), node.value(1)
         require(quantized or not is_quantized(a), f"quantized {a.dtype.name} is not supported")
         _require_signed(a)
-        require(op != "div" or not is_int16(a), "quantized s16 is not supported")
+        if op == "div" and is_int16(a) and node.shape(0) == node.shape(1):
+            return int16.quotient(node, clamp)
         attrs: dict[str, Any] = dict(clamp)
         if op == "add" and a.dtype is DType.s8 and b.dtype is DType.s8 and _sum_rounds_down(node):
             attrs["rounding"] = TFLITE_DOWN
@@ -232,6 +246,8 @@ def add_n(node: TfliteNode) -> Value:
 
 
 def prelu(node: TfliteNode) -> Value:
+    if is_int16(node.value(0)):
+        return int16.prelu(node)
     return node.add("prelu", [node.value(0), node.value(1)], quant=node.output_quant())
 
 
@@ -281,10 +297,12 @@ def _reduction(op: str) -> Callable[[TfliteNode], Value]:
         x = node.value(0)
         if op == "reduce_mean" and x.dtype in (DType.s32, DType.s64):
             return _whole_mean(node, x, keep_dims)
-        require(op != "reduce_prod" or not is_quantized(x), f"quantized {x.dtype.name} is not supported")
         _require_signed(x)
         axes = {axis_of(axis, len(x.shape)) for axis in node.ints(1, "the axes")}
-        attrs = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
+        attrs: dict[str, Any] = {"axes": sum(1 << axis for axis in axes), "keep_dims": keep_dims}
+        if op == "reduce_prod" and is_quantized(x):
+            require(bool(axes), "no axes are given")
+            attrs |= fixed.product_attrs(node, math.prod(x.type.static_shape[axis] for axis in axes))
         return node.add(op, [x], attrs, quant=node.output_quant())
 
     return row
@@ -436,7 +454,7 @@ ROWS: Mapping[str, Row] = {
     "MEAN": mean,
     "MINIMUM": _extreme("min"),
     "MUL": _arithmetic("mul", "MulOptions"),
-    "NEG": _unary("neg"),
+    "NEG": neg,
     "NOT_EQUAL": _comparison("not_equal"),
     "POW": _arithmetic("pow", None, quantized=False),
     "PRELU": prelu,

@@ -335,9 +335,11 @@ def materialize_mean(node: Node, contract: str) -> Materialized:
 
 
 def materialize_quantize(node: Node, contract: str) -> Materialized:
-    """For quantize."""
+    """For quantize. An importer sets the rounding of an integer operator that LiteRT computes in floating point."""
     scale, zero_point = tensor_quant(node, node.output)
-    rounding = numerics.TFLITE_UP_BY_8 if contract == "tflite-double" else numerics.CONTRACTS[contract]
+    rounding = numerics.CONTRACTS[contract]
+    if contract == "tflite-double":
+        rounding = node.attrs["rounding"] or numerics.TFLITE_UP_BY_8
     return {"scale": float(scale), "zero": zero_point, "rounding": rounding}, {}
 
 

@@ -36,7 +36,7 @@ _DTYPES = {
     "reduce_sum": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
     "reduce_max": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
     "reduce_min": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
-    "reduce_prod": (DType.f32, DType.f64, DType.s32, DType.s64, DType.u64),
+    "reduce_prod": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
 }
 """Element types that each op is defined for."""
 
@@ -115,6 +115,17 @@ def _requantized(total: np.ndarray, attrs: Attrs) -> np.ndarray:
     return numerics.requantize(total, attrs["mult"], attrs["shift"], attrs["rounding"])
 
 
+def _product(x: np.ndarray, axes: tuple[int, ...], attrs: Attrs) -> np.ndarray:
+    """The product of narrow integers in the units of the result, requantized after each factor."""
+    factors = np.moveaxis(x.astype(np.int64) - attrs["x_zero"], axes, range(len(axes)))
+    factors = factors.reshape(-1, *factors.shape[len(axes) :])
+    scaled = (attrs["mult"], attrs["shift"], attrs["rounding"])
+    total = factors[0]
+    for factor in factors[1:]:
+        total = numerics.requantize_wide(total * factor, *scaled)
+    return numerics.requantize_wide(total, *scaled)
+
+
 def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
     def reference(inputs: Sequence[Any], attrs: Attrs) -> list[np.ndarray]:
         x, given = (*inputs, None)[:2]
@@ -122,9 +133,12 @@ def _reference(name: str) -> Callable[[Sequence[Any], Attrs], list[np.ndarray]]:
         if given is not None:
             mask = _mask_given(given.reshape(-1).tolist(), x.ndim, bool(attrs["noop_if_empty"]))
         axes, keep = axes_of(mask, x.ndim), bool(attrs["keep_dims"])
-        if x.dtype in (np.int8, np.int16) and name in _REQUANTIZED:
-            total = (x.astype(np.int64) - attrs["x_zero"]).sum(axis=axes, keepdims=keep)
-            y = _requantized(total, attrs)
+        if x.dtype in (np.int8, np.int16) and name in (*_REQUANTIZED, "reduce_prod"):
+            if name == "reduce_prod":
+                y = _product(x, axes, attrs)
+                y = np.expand_dims(y, axes) if keep else y
+            else:
+                y = _requantized((x.astype(np.int64) - attrs["x_zero"]).sum(axis=axes, keepdims=keep), attrs)
             return [np.asarray(np.clip(y + attrs["y_zero"], attrs["q_min"], attrs["q_max"])).astype(x.dtype)]
         wide = x.astype(np.float64) if x.dtype.kind == "f" else x
         initial = _start(name, x.dtype) if name in ("reduce_max", "reduce_min") else {}
@@ -151,6 +165,13 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
         attrs: dict[str, Any] = {"axes": mask, "keep_dims": int(rng.integers(2))}
         if name in ("reduce_max", "reduce_min") and rng.integers(3) == 0:
             return Sample([sampling.integers(rng, shape, np.int16 if rng.integers(3) == 0 else np.int8)], attrs)
+        if name == "reduce_prod" and rng.integers(3) == 0:
+            dtype = np.int16 if rng.integers(3) == 0 else np.int8
+            multiplier, shift = numerics.quantize_multiplier(2.0 ** rng.uniform(-7, 0) / np.iinfo(dtype).max * 127)
+            attrs |= {"mult": multiplier, "shift": shift, **sampling.integer_clamp(rng, dtype)}
+            attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng)}
+            attrs["rounding"] = int(rng.choice([numerics.TFLITE_DOUBLE, numerics.SINGLE]))
+            return Sample([sampling.integers(rng, shape, dtype)], attrs)
         if name != "reduce_mean" and rng.integers(3) == 0:
             dtype = (np.int32, np.int64, np.uint64)[int(rng.integers(3))]
             return Sample([rng.integers(-9, 9, shape).astype(dtype)], attrs)

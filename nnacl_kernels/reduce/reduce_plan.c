@@ -14,12 +14,12 @@
 
 /* What the resize of one op differs in. */
 typedef struct reduce_kind {
-    bool integers; /* s32, s64 and u64 */
-    bool narrow;   /* s8 and s16 */
-    bool scaled;   /* narrow integers are requantized */
+    bool integers;   /* s32, s64 and u64 */
+    bool scaled;     /* narrow integers are requantized */
+    bool multiplies; /* they are multiplied, not summed */
 } reduce_kind;
 
-static const char *check_scaled(const nnacl_reduce_params *p, int32_t dtype, int64_t count) {
+static const char *check_scaled(const nnacl_reduce_params *p, int32_t dtype, int64_t count, bool multiplies) {
     NNACL_REQUIRE(nnacl_plan_zero_ok(p->x_zero, dtype), "x_zero is outside the range of x");
     NNACL_REQUIRE(p->y_zero >= -MOST_OFFSET && p->y_zero <= MOST_OFFSET, "y_zero is outside -2^20 .. 2^20");
     NNACL_REQUIRE(nnacl_plan_range_ok(p->q_min, p->q_max, dtype), "q_min .. q_max is not a range within that of y");
@@ -27,6 +27,12 @@ static const char *check_scaled(const nnacl_reduce_params *p, int32_t dtype, int
     NNACL_REQUIRE(p->rounding == NNACL_ROUND_FLOAT_EVEN ? p->scale > 0.0f && p->scale <= 3.4e38f
                                                         : nnacl_plan_requant_ok(p->mult, p->shift),
                   "the scale is not positive and finite, or the multiplier is negative or its shift outside -62 .. 30");
+    if (multiplies) {
+        NNACL_REQUIRE(p->rounding != NNACL_ROUND_FLOAT_EVEN,
+                      "products of narrow integers are not defined for float-even");
+        NNACL_REQUIRE(count > 0, "a product of narrow integers has no factors");
+        return NULL;
+    }
     NNACL_REQUIRE(count <= (dtype == NNACL_S8 ? MOST_S8_PER_SUM : MOST_S16_PER_SUM),
                   "more than 2^23 elements (s16: 2^15) are summed into one");
     return NULL;
@@ -61,7 +67,7 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     const bool is_integer = x->dtype == NNACL_S32 || x->dtype == NNACL_S64 || x->dtype == NNACL_U64;
     const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F64;
     const bool is_narrow = x->dtype == NNACL_S8 || x->dtype == NNACL_S16;
-    NNACL_REQUIRE(is_float || (kind.integers && is_integer) || (kind.narrow && is_narrow),
+    NNACL_REQUIRE(is_float || (kind.integers && is_integer) || is_narrow,
                   "the op is not defined for the element type of its input");
     NNACL_REQUIRE(p->axes >= 0 && p->axes < 1 << x->rank, "axes names a dimension that the input does not have");
     NNACL_REQUIRE(p->keep_dims == 0 || p->keep_dims == 1, "keep_dims is neither 0 nor 1");
@@ -90,7 +96,7 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     message = nnacl_shape_set(&out[0], x->dtype, rank, kept);
     NNACL_REQUIRE(!message, message);
     if (kind.scaled && is_narrow) {
-        message = check_scaled(p, x->dtype, count);
+        message = check_scaled(p, x->dtype, count, kind.multiplies);
         NNACL_REQUIRE(!message, message);
     }
     if (p->rank == 0) {
@@ -167,18 +173,18 @@ static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
         .data_inputs = values,                                                                                         \
     };
 
-#define REDUCE(op, integers, s8, scaled)                                                                               \
+#define REDUCE(op, integers, scaled, multiplies)                                                                       \
     static const char *op##_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,              \
                                    int32_t n_out) {                                                                    \
-        const reduce_kind kind = {integers, s8, scaled};                                                               \
+        const reduce_kind kind = {integers, scaled, multiplies};                                                       \
         return resize_reduce(params, in, n_in, out, n_out, kind);                                                      \
     }                                                                                                                  \
     OP(op, reduce, op##_resize, 1 << 1)
 
-REDUCE(reduce_mean, false, true, true)
-REDUCE(reduce_sum, true, true, true)
-REDUCE(reduce_max, true, true, false)
-REDUCE(reduce_min, true, true, false)
-REDUCE(reduce_prod, true, false, false)
+REDUCE(reduce_mean, false, true, false)
+REDUCE(reduce_sum, true, true, false)
+REDUCE(reduce_max, true, false, false)
+REDUCE(reduce_min, true, false, false)
+REDUCE(reduce_prod, true, true, true)
 OP(argmax, arg, resize_arg, 0)
 OP(argmin, arg, resize_arg, 0)

@@ -21,6 +21,12 @@ static void draw_reduce(check_case *c) {
     p->scale = check_float(c, 0.001f, 1.0f);
 }
 
+static void draw_product(check_case *c) {
+    nnacl_reduce_params *p = (void *)&c->params;
+    draw_reduce(c);
+    p->rounding = check_chance(c, 50) ? NNACL_ROUND_TFLITE_DOUBLE : NNACL_ROUND_SINGLE;
+}
+
 static void draw_arg(check_case *c) {
     nnacl_arg_params *p = (void *)&c->params;
     int32_t dims[NNACL_MAX_RANK];
@@ -34,8 +40,10 @@ static void draw_arg(check_case *c) {
 }
 
 static const check_op ops[] = {
-    {"reduce_mean", draw_reduce}, {"reduce_sum", draw_reduce}, {"reduce_max", draw_reduce}, {"reduce_min", draw_reduce},
-    {"reduce_prod", draw_reduce}, {"argmax", draw_arg},        {"argmin", draw_arg},        {NULL, NULL},
+    {"reduce_mean", draw_reduce},  {"reduce_sum", draw_reduce},
+    {"reduce_max", draw_reduce},   {"reduce_min", draw_reduce},
+    {"reduce_prod", draw_product}, {"argmax", draw_arg},
+    {"argmin", draw_arg},          {NULL, NULL},
 };
 
 const check_family check_reduce = {"reduce", ops};

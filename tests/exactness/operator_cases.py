@@ -209,8 +209,9 @@ def arithmetic(name: str) -> Draw:
         if name == "MUL":
             base = one["scale"] * other["scale"] * steps
         elif name == "DIV":
-            # Below 128 LiteRT shifts small quotients by more than 31 places, which is undefined: it gives anything.
-            base = one["scale"] / other["scale"] / 256
+            # Below 2^7 (int16: 2^15) LiteRT shifts small quotients by more than 31 places, which is undefined: it gives
+            # anything.
+            base = one["scale"] / other["scale"] / (2**16 if dtype == S16 else 2**8)
         else:
             base = max(one["scale"], other["scale"])
         # LiteRT wants the scale of a sum to be more than the 2^-20th part (int16: 2^-15th) of twice the larger one.
@@ -296,6 +297,20 @@ def reduction(name: str) -> Draw:
     return draw
 
 
+def product(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+    """Of few numbers around 1: LiteRT drops the highest bits of products past 32 bits."""
+    b, shape = TfliteBuilder(), sizes(rng, (1, 3), (1, 3), (1, 2), (1, 120))
+    axes = [(0,), (1,), (2,), (0, 2), (1, 2)][int(rng.integers(5))]
+    shift = -8 if dtype == S16 else 0
+    given = {"scale": scale(rng, -8 + shift, -6 + shift), "zero_point": zero(rng, dtype)}
+    y = quant_near(rng, dtype, given["scale"], -1, 2)
+    x, places = b.input(shape, dtype, **given), b.constant(np.array(axes, np.int32))
+    keep = bool(rng.integers(2))
+    out = [1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes]
+    b.operator("REDUCE_PROD", [x, places], [b.output(out, dtype, **y)], "ReducerOptions", KeepDims=keep)
+    return b
+
+
 def pool(name: str) -> Draw:
     def draw(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
         b, given = TfliteBuilder(), quant(rng, dtype)
@@ -352,10 +367,10 @@ def function(name: str, table: str | None = None, **options: Callable[[np.random
 
 def prelu(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
     b, (h, w, c) = TfliteBuilder(), sizes(rng, (1, 8), (1, 8), (1, 40))
-    given, slope = quant(rng, dtype), quant(rng, dtype, -10, -4)
+    given, slope = quant(rng, dtype), quant(rng, S8 if dtype == S16 else dtype, -10, -4)
     x = b.input((1, h, w, c), dtype, **given)
-    info = np.iinfo(dtype)
-    alpha = b.constant(rng.integers(info.min, info.max + 1, (1, 1, c)).astype(dtype), **slope)
+    info = np.iinfo(S8 if dtype == S16 else dtype)  # slopes of int16 are int8
+    alpha = b.constant(rng.integers(info.min, info.max + 1, (1, 1, c)).astype(info.dtype), **slope)
     b.operator("PRELU", [x, alpha], [b.output((1, h, w, c), dtype, **quant_near(rng, dtype, given["scale"], -1, 3))])
     return b
 
@@ -435,7 +450,7 @@ OPERATORS: Mapping[str, Operator] = {
         Operator("ADD", arithmetic("ADD"), EVERY),
         Operator("SUB", arithmetic("SUB"), EVERY),
         Operator("MUL", arithmetic("MUL"), EVERY),
-        Operator("DIV", arithmetic("DIV"), (U8,), avoids_zero=True),
+        Operator("DIV", arithmetic("DIV"), EVERY, avoids_zero=True, departs={S16: 1e-4}),
         Operator("MAXIMUM", extreme("MAXIMUM"), EVERY),
         Operator("MINIMUM", extreme("MINIMUM"), EVERY),
         Operator("CONCATENATION", concatenation, EVERY),
@@ -443,6 +458,7 @@ OPERATORS: Mapping[str, Operator] = {
         Operator("STRIDED_SLICE", strided_slice, EVERY),
         Operator("MEAN", reduction("MEAN"), EVERY),
         Operator("SUM", reduction("SUM"), EVERY, departs={S8: 1e-4, U8: 1e-4, S16: 3e-4}),
+        Operator("REDUCE_PROD", product, (S8, S16)),
         Operator("REDUCE_MAX", reduction("REDUCE_MAX"), EVERY),
         Operator("REDUCE_MIN", reduction("REDUCE_MIN"), EVERY),
         Operator("AVERAGE_POOL_2D", pool("AVERAGE_POOL_2D"), EVERY),
@@ -454,12 +470,13 @@ OPERATORS: Mapping[str, Operator] = {
         Operator("HARD_SWISH", function("HARD_SWISH")),
         Operator("GELU", function("GELU", "GeluOptions", Approximate=_approximately)),
         Operator("LEAKY_RELU", function("LEAKY_RELU", "LeakyReluOptions", Alpha=_slope), EVERY),
-        Operator("PRELU", prelu),
+        Operator("PRELU", prelu, EVERY),
         Operator("RELU", function("RELU"), EVERY),
         Operator("RELU6", function("RELU6"), EVERY),
         Operator("ELU", function("ELU"), (S8,)),
         Operator("EXP", function("EXP"), (S8,)),
         Operator("ABS", function("ABS"), (S8,)),
+        Operator("NEG", function("NEG"), (S8, S16)),
         Operator("RESIZE_BILINEAR", resize("RESIZE_BILINEAR"), EVERY),
         Operator("RESIZE_NEAREST_NEIGHBOR", resize("RESIZE_NEAREST_NEIGHBOR"), EVERY),
         Operator("QUANTIZE", requantize, EVERY),

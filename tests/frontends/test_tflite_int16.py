@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tflite
-from litert_rung import compare
+from litert_rung import compare, converted
 from tflite_builder import TfliteBuilder
+
+from microlith.errors import UnsupportedError
 
 SEEDS = range(8)
 Q15 = 1 / 32768
@@ -269,3 +271,37 @@ def test_quantize_to_int32(seed: int, tmp_path: Path) -> None:
     y = b.output((50,), "int32", zero_point=0, **scale_of(rng, -20))
     b.operator("QUANTIZE", [x], [y])
     check(b, tmp_path, rng)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_quotients(same: bool, tmp_path: Path) -> None:
+    """Of one shape LiteRT computes them in floating point, else in integers; by zero it refuses both."""
+    rng = np.random.default_rng(8)
+    b = TfliteBuilder()
+    p = b.input((3, 4, 5), "int16", scale=0.001, zero_point=0)
+    q = b.input((3, 4, 5) if same else (5,), "int16", scale=0.003, zero_point=0)
+    y = b.output((3, 4, 5), "int16", scale=0.37 / 2**15, zero_point=0)
+    b.operator("DIV", [p, q], [y], "DivOptions", FusedActivationFunction=int(same))
+    for _ in range(4):
+        divisor = rng.integers(200, 32768, (3, 4, 5) if same else (5,)) * rng.choice([-1, 1])
+        arrays = [rng.integers(-32768, 32768, (3, 4, 5)).astype(np.int16), divisor.astype(np.int16)]
+        compare(b.build(), tmp_path, rng, arrays=arrays)
+
+
+def test_prelu_with_slopes_of_bytes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    b = TfliteBuilder()
+    x = b.input((1, 5, 6, 7), "int16", scale=0.001, zero_point=0)
+    slopes = b.constant(rng.integers(-128, 128, (1, 1, 7)).astype(np.int8), scale=0.01, zero_point=-3)
+    b.operator("PRELU", [x, slopes], [b.output((1, 5, 6, 7), "int16", scale=0.0013, zero_point=0)])
+    compare(b.build(), tmp_path, rng, kinds=range(6))
+
+
+def test_prelu_with_wide_slopes_is_refused() -> None:
+    """LiteRT reads their bytes as int8."""
+    b = TfliteBuilder()
+    x = b.input((1, 5), "int16", scale=0.001, zero_point=0)
+    slopes = b.constant(np.arange(5).astype(np.int16), scale=0.01, zero_point=0)
+    b.operator("PRELU", [x, slopes], [b.output((1, 5), "int16", scale=0.0013, zero_point=0)])
+    with pytest.raises(UnsupportedError, match="slopes that are not int8"):
+        converted(b.build())

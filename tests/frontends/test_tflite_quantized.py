@@ -402,3 +402,27 @@ def test_the_comparison_notices_one_step(tmp_path: Path) -> None:
     filters[:, 0] ^= 64
     after = run_interpreter(interpreter(b.build()), feed)[0]
     assert np.any(before != after)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_negation_takes_integers_as_they_are(dtype: str, tmp_path: Path) -> None:
+    """The least one is its own negative; scales and zero points play no part."""
+    rng = np.random.default_rng(4)
+    b = TfliteBuilder()
+    x = b.input((4, 9), dtype, scale=0.02, zero_point=3 if dtype == "int8" else 0)
+    b.operator("NEG", [x], [b.output((4, 9), dtype, scale=0.05, zero_point=-7 if dtype == "int8" else 0)])
+    compare(b.build(), tmp_path, rng, kinds=range(6))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize(("axes", "keep"), [((1,), True), ((2,), False), ((0, 2), True), ((3,), False), ((0,), False)])
+def test_products(dtype: str, axes: tuple[int, ...], keep: bool, tmp_path: Path) -> None:
+    """Of one factor (axis 0) the integers are copied."""
+    rng = np.random.default_rng(5)
+    b = TfliteBuilder()
+    shape, unit = (1, 3, 4, 5), 1.0 if dtype == "int8" else 2.0**-8
+    x = b.input(shape, dtype, scale=0.011 * unit, zero_point=9 if dtype == "int8" else 0)
+    out = [1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes]
+    y = b.output(out, dtype, scale=0.017 * unit, zero_point=-20 if dtype == "int8" else 0)
+    b.operator("REDUCE_PROD", [x, b.constant(np.array(axes, np.int32))], [y], "ReducerOptions", KeepDims=keep)
+    compare(b.build(), tmp_path, rng, kinds=range(6))
