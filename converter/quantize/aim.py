@@ -13,6 +13,7 @@ from .calibration_data import CalibrationSet, Feed
 from .labels import Labelled, labels_for, load_labels
 from .options import QuantizeOptions
 from .placement import WEIGHTED
+from .recurrent import FIXED_FORMS
 from .statistics import record
 
 MOST_PRODUCTS = 2e9
@@ -54,4 +55,8 @@ def search_size(graph: Graph) -> int:
         if node.op in WEIGHTED:
             places = [dim for dim in node.output.shape[1:-1] if isinstance(dim, int)]
             products += float(np.prod(node.input(1).type.static_shape)) * float(np.prod(places or [1]))
+        elif node.op in FIXED_FORMS:
+            steps = [dim for dim in node.input(0).shape[:2] if isinstance(dim, int)]
+            weights = sum(float(np.prod(node.input(index).type.static_shape)) for index in (1, 2))
+            products += weights * float(np.prod(steps or [1]))
     return int(np.clip(MOST_PRODUCTS / products, 4, MOST_FEEDS))

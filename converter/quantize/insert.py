@@ -17,6 +17,7 @@ from .compress import compress_node
 from .placement import WEIGHTED, Group, Placement, is_function, weight_axis
 from .ranges import SMALLEST_SCALE, Weights, activation_quant, along, round_weights, weight_scales
 from .recurrent import FIXED_FORMS, put_fixed
+from .recurrent_weights import Direction
 from .zero_ranges import scales_of_empty
 
 MOST_BIAS = 2.0**30
@@ -36,6 +37,8 @@ class Decision:
     """float64 [channels], where it is not the bias of the node."""
     compressed: dict[Node, tuple[int, int]] = field(default_factory=dict)
     """Nodes in floating point whose weights are stored with few bits: (bits, group)."""
+    recurrent: dict[Node, list[Direction]] = field(default_factory=dict)
+    """Weights of recurrent layers where they are not the nearest integers."""
     cells: dict[Node, float] = field(default_factory=dict)
     """The largest magnitude of the cells of recurrent layers."""
     contract: str = "single"

@@ -6,7 +6,7 @@ Both directions of a layer become a node each, whose results are joined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +15,8 @@ from ...dtypes import DType
 from ...ir import Graph, Node, Quant, Value
 from ...numerics import quantize_multiplier
 from ...ops.rnn import ACTIVATIONS, BIDIRECTIONAL, REVERSE
-from ...stepwise import Executor
-from .ranges import round_weights, weight_scales
+from .recurrent_steps import BIAS, LENGTHS, PEEPHOLES, C, H, R, W, X
+from .recurrent_weights import Direction, nearest_directions
 
 if TYPE_CHECKING:
     from .insert import Decision
@@ -33,11 +33,8 @@ GATE = 2.0**-12
 MOST_GATE = 8.0
 """Where gates saturate, the functions of them being as good as constant."""
 
-LARGEST_SUM = 2.0**31
 HEADROOM = 2.0
 """A cell holds so many times what was seen."""
-
-_X, _W, _R, _BIAS, _LENGTHS, _H, _C, _PEEPHOLES = range(8)
 
 
 def why_float(node: Node) -> str | None:
@@ -49,11 +46,11 @@ def why_float(node: Node) -> str | None:
         return "its activations are others than sigmoid and tanh"
     if attrs["clip"] < MOST_GATE:
         return "its gates are clipped"
-    if attrs["input_forget"] or attrs["rounded_h"] or node.optional_input(_PEEPHOLES) is not None:
+    if attrs["input_forget"] or attrs["rounded_h"] or node.optional_input(PEEPHOLES) is not None:
         return "its gates depend on each other or on the cell"
-    if node.optional_input(_LENGTHS) is not None:
+    if node.optional_input(LENGTHS) is not None:
         return "its sequences have lengths of their own"
-    weights = [node.optional_input(index) for index in (_W, _R, _BIAS)]
+    weights = [node.optional_input(index) for index in (W, R, BIAS)]
     if any(value is not None and value.data is None for value in weights):
         return "its weights are not constant"
     if not all(np.all(np.isfinite(value.data)) for value in weights if value is not None and value.data is not None):
@@ -61,73 +58,22 @@ def why_float(node: Node) -> str | None:
     return None
 
 
-def cell_limits(graph: Graph, nodes: Iterable[Node], feeds: Iterable[Mapping[str, np.ndarray]]) -> dict[Node, float]:
-    """The largest magnitude that a cell of each lstm has at any step, over all feeds."""
-    limits = dict.fromkeys((node for node in nodes if node.op == "lstm"), 0.0)
-    if not limits:
-        return {}
-    known: dict[Value, np.ndarray] = {}
-    wanted = {value for node in limits for value in node.inputs if value is not None and value.data is None}
-    last = {node.outputs[0]: node for node in limits}
-
-    def visit(value: Value, array: np.ndarray) -> None:
-        if value in wanted:
-            known[value] = array
-        if value in last:
-            node = last[value]
-            limits[node] = max(limits[node], _largest_cell(node, known))
-
-    executor, states = Executor(graph), dict[str, np.ndarray]()
-    for feed in feeds:
-        known.update({value: feed[value.name] for value in graph.inputs if value in wanted and value.name in feed})
-        executor.run(feed, visit, states)
-    return limits
-
-
-def _largest_cell(node: Node, known: Mapping[Value, np.ndarray]) -> float:
-    arrays = [
-        None if value is None else value.data if value.data is not None else known.get(value) for value in node.inputs
-    ]
-    x, w, r, bias, _, h0, c0 = (*arrays, *[None] * 7)[:7]
-    assert x is not None and w is not None and r is not None
-    x = np.moveaxis(x, 1, 0) if node.attrs["layout"] else x
-    largest = 0.0
-    for direction in range(w.shape[0]):
-        shape = (x.shape[1], r.shape[2])
-        h, c = (_initial(node, state, direction, shape) for state in (h0, c0))
-        shift = np.zeros(w.shape[1]) if bias is None else bias[direction].reshape(2, -1).sum(axis=0)
-        backwards = direction == 1 or node.attrs["direction"] == REVERSE
-        for step in x[:: -1 if backwards else 1]:
-            i, o, f, g = np.split(step @ w[direction].T + h @ r[direction].T + shift, 4, axis=-1)
-            c = np.clip(_sigmoid(f) * c + _sigmoid(i) * np.tanh(g), -node.attrs["cell_clip"], node.attrs["cell_clip"])
-            h = _sigmoid(o) * np.tanh(c)
-            largest = max(largest, float(np.max(np.abs(c), initial=0.0)))
-    return largest
-
-
-def _initial(node: Node, state: np.ndarray | None, direction: int, shape: tuple[int, ...]) -> np.ndarray:
-    if state is None:
-        return np.zeros(shape)
-    return np.asarray(np.moveaxis(state, 1, 0)[direction] if node.attrs["layout"] else state[direction])
-
-
-def _sigmoid(x: np.ndarray) -> np.ndarray:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * x)))
-
-
 def put_fixed(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
     """Replaces a layer. Its input is the result of a dequantize node; its results become those of such."""
-    x, dtype = copy.input(_X), decision.placement.integer_nodes[node]
-    x_quant, y_quant = decision.quant_of(node.input(_X)), decision.quant_of(node.outputs[0])
+    x, dtype = copy.input(X), decision.placement.integer_nodes[node]
+    x_quant, y_quant = decision.quant_of(node.input(X)), decision.quant_of(node.outputs[0])
     maker = _Maker(graph, copy)
     integers = maker.quantized(x, dtype, x_quant)
     y_mult, y_shift = quantize_multiplier(2.0**-15 / float(y_quant.scale[0]))
     limit = HEADROOM * decision.cells.get(node, 1.0)
     exponent = int(np.clip(np.ceil(np.log2(max(limit, 2.0**-20) / 32767.0)), -15, -9))
     quants = [y_quant, STATE, Quant.per_tensor(2.0**exponent, 0)][: len(node.outputs)]
-    directions = range(2 if node.attrs["direction"] == BIDIRECTIONAL else 1)
+    largest = largest_input(x_quant)
+    directions = decision.recurrent.get(node, [])
+    if not directions or directions[0].largest < largest:
+        directions = nearest_directions(node, largest)
     results: list[list[Value]] = []
-    for direction in directions:
+    for direction, weights in enumerate(directions):
         attrs = {
             "layout": node.attrs["layout"],
             "reverse": int(direction == 1 or node.attrs["direction"] == REVERSE),
@@ -140,11 +86,11 @@ def put_fixed(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
         attrs |= {"linear_before_reset": node.attrs["linear_before_reset"]} if node.op == "gru" else {}
         states = [
             maker.state(copy.optional_input(index), direction, len(directions), quant)
-            for index, quant in zip((_H, _C), quants[1:], strict=False)
+            for index, quant in zip((H, C), quants[1:], strict=False)
         ]
         inputs = [
             integers,
-            *_weights(graph, node, direction, float(x_quant.scale[0]), int(x_quant.zero_point[0])),
+            *_weights(graph, node, direction, weights, x_quant),
             *states,
         ]
         results.append(maker.add(FIXED_FORMS[node.op], inputs, attrs, quants, named=direction == 0))
@@ -164,35 +110,27 @@ def _clip(node: Node, exponent: int) -> int:
     return max(1, round(units)) if units <= 32767 else 0
 
 
-def _weights(graph: Graph, node: Node, direction: int, x_scale: float, x_zero: int) -> list[Value]:
+def largest_input(quant: Quant) -> float:
+    """The largest integer that weights are multiplied with, for sums that fit into 32 bits."""
+    return 32768.0 if int(quant.zero_point[0]) == 0 else 256.0
+
+
+def _weights(graph: Graph, node: Node, direction: int, made: Direction, x_quant: Quant) -> list[Value]:
     """w, r, sums and factors of one direction."""
-    w, r = (node.input(index).data for index in (_W, _R))
-    assert w is not None and r is not None
-    bias = node.optional_input(_BIAS)
-    biases = np.zeros((2, w.shape[1])) if bias is None or bias.data is None else bias.data[direction].reshape(2, -1)
-    w_integers, w_scales = _rounded(w[direction], 32768.0 if x_zero == 0 else 256.0)
-    r_integers, r_scales = _rounded(r[direction], 32768.0)
-    sums = [-x_zero * w_integers.astype(np.int64).sum(axis=1), *np.rint(biases.astype(np.float64) / GATE)]
+    zero = int(x_quant.zero_point[0])
+    sums = [-zero * made.w.astype(np.int64).sum(axis=1), *np.rint(made.biases / GATE)]
     factors: list[Sequence[int]] = []
-    for scales, unit in ((w_scales, x_scale), (r_scales, 2.0**-15)):
+    for scales, unit in ((made.w_scales, float(x_quant.scale[0])), (made.r_scales, 2.0**-15)):
         pairs = [quantize_multiplier(float(scale) * unit / GATE) for scale in scales]
         factors += [[mult for mult, _ in pairs], [shift for _, shift in pairs]]
     stem = node.outputs[0].name + ("" if direction == 0 else "_reverse")
     arrays = {
-        "weights": w_integers,
-        "recurrent": r_integers,
+        "weights": made.w,
+        "recurrent": made.r,
         "sums": np.clip(np.stack(sums), -(2**31), 2**31 - 1).astype(np.int32),
         "factors": np.array(factors, np.int32),
     }
     return [graph.constant(f"{stem}_{name}", array) for name, array in arrays.items()]
-
-
-def _rounded(weights: np.ndarray, largest: float) -> tuple[np.ndarray, np.ndarray]:
-    """int8 [rows, depth] and a scale for each row, such that sums of products with ``largest`` fit into 32 bits."""
-    scales = weight_scales(weights, 0).astype(np.float64)
-    sums = np.abs(weights).sum(axis=1, dtype=np.float64) / scales * largest
-    scales = scales * np.maximum(1.0, 1.01 * sums / LARGEST_SUM)
-    return round_weights(weights, scales, 0).astype(np.int8), scales
 
 
 class _Maker:

@@ -26,7 +26,10 @@ from .options import QuantizeOptions
 from .placement import ASKED_FOR, WEIGHTED, Placement, place
 from .ranges import activation_quant
 from .reconstruct import mean_error, reconstruct
-from .recurrent import FIXED_FORMS, cell_limits
+from .recurrent import FIXED_FORMS, largest_input
+from .recurrent_steps import cell_limits
+from .recurrent_weights import Direction, measure_steps, rounded_directions
+from .recurrent_weights import can_measure as can_measure_steps
 from .report import LayerReport, QuantReport
 from .simulate import Rounded, Simulator, rounded_values
 from .statistics import Progress, collect, record, require_finite_weights, sqnr
@@ -252,8 +255,9 @@ def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Can
     decision = best.decision
     nodes = [node for node in decision.placement.integer_nodes if node.op in WEIGHTED and can_measure(node)]
     rounded = Rounded(search.base, data, rounded_values(search.placement, decision.quants))
-    corrected = replace(decision, weights=dict(decision.weights), biases=dict(decision.biases))
-    adapted = replace(decision, weights=dict(decision.weights), biases=dict(decision.biases))
+    corrected, adapted = (
+        replace(decision, weights=dict(decision.weights), biases=dict(decision.biases)) for _ in range(2)
+    )
     for part in measure(nodes, rounded):
         for node, moments in part.items():
             bias = bias_of(node)
@@ -267,12 +271,28 @@ def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Can
             if options.rounding != "nearest":
                 adapted.weights[node], shift = reconstruct(node, start, moments)
                 adapted.biases[node] = bias + shift
+    if options.rounding != "nearest":
+        adapted.recurrent = _round_recurrent(search, rounded, decision)
     found = [best] if options.rounding != "adaptive" else []
     if options.corrects_bias and options.rounding != "adaptive":
         found.append(search.measure(corrected, **{**best.label, "rounding": "nearest", "bias": "corrected"}))
     if options.rounding != "nearest":
         found.append(search.measure(adapted, **{**best.label, "rounding": "adaptive"}))
+        if adapted.recurrent:  # the rounding of h is fed back, which reconstruction does not see
+            simple = replace(adapted, recurrent={})
+            found.append(search.measure(simple, **{**best.label, "rounding": "adaptive", "recurrent": "nearest"}))
     return max(found, key=lambda candidate: candidate.figure)
+
+
+def _round_recurrent(search: Search, rounded: Rounded, decision: Decision) -> dict[Node, list[Direction]]:
+    """Better weights of recurrent layers."""
+    nodes = [node for node in decision.placement.integer_nodes if node.op in FIXED_FORMS and can_measure_steps(node)]
+    found = {}
+    for node, measured in measure_steps(nodes, replace(rounded, feeds=search.feeds)).items():
+        if not search.options.corrects_bias:
+            measured = [[(rows, part.about_zero()) for rows, part in parts] for parts in measured]
+        found[node] = rounded_directions(node, measured, largest_input(decision.quant_of(node.input(0))))
+    return found
 
 
 HEADROOM = 2.0

@@ -85,7 +85,7 @@ def decibels(wanted: list[np.ndarray], got: list[np.ndarray]) -> float:
     return 10 * float(np.log10(signal / noise))
 
 
-@pytest.mark.parametrize(("scheme", "least"), [("int8", 27.0), ("16x8", 36.0)])
+@pytest.mark.parametrize(("scheme", "least"), [("int8", 27.0), ("16x8", 42.0)])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize(
     ("op", "attrs"), [("GRU", {}), ("GRU", {"linear_before_reset": 1}), ("LSTM", {})], ids=["gru", "gru_linear", "lstm"]
@@ -145,3 +145,39 @@ def test_cells_far_beyond_one() -> None:
         [run(feed) for feed in feeds] for run in (lambda x: session.run(None, x)[0], lambda x: evaluate(graph, x)["y"])
     )
     assert decibels(wanted, got) > 27.0
+
+
+@pytest.mark.parametrize(
+    ("op", "attrs", "exact"),
+    [("GRU", {}, 66.0), ("GRU", {"linear_before_reset": 1}, 66.0), ("LSTM", {}, 50.0)],
+    ids=["gru", "gru_linear", "lstm"],
+)
+def test_weights_are_rounded_for_the_gates(op: str, attrs: dict[str, Any], exact: float) -> None:
+    """On other data than that of calibration: what is lost are the 8 bits of the weights, of which reconstruction gives
+    back 2 dB and more; beside ONNX Runtime with the very weights of the integers, states and gates keep ``exact``."""
+    rng = np.random.default_rng(5)
+    model = net(op, "forward", rng, **attrs)
+    feeds, others = feeds_of(model, rng, 60), feeds_of(model, rng)
+    wanted = outputs(model, others)
+    figures, last = {}, []
+    for rounding in ("nearest", "adaptive"):
+        graph, _ = quantized(model, feeds, scheme="16x8", rounding=rounding, float_layers=("dense",))
+        last = [evaluate(graph, feed)["y"] for feed in others]
+        figures[rounding] = decibels(wanted, last)
+    assert figures["adaptive"] > max(figures["nearest"] + 2.0, 46.0), figures
+    (layer,) = [node for node in graph.nodes if node.op == f"fixed_{op.lower()}"]
+    _, w, r, sums, factors = (value.data if value is not None else None for value in layer.inputs[:5])
+    unit = float(layer.input(0).quant.scale[0])
+    scales = [factors[2 * i] * 2.0 ** (factors[2 * i + 1] - 31.0) * 2.0**-12 / (unit, 2.0**-15)[i] for i in range(2)]
+    twin = onnx.ModelProto()
+    twin.CopyFrom(model)
+    made = {"w": w * scales[0][:, None], "r": r * scales[1][:, None], "b": sums[1:].reshape(-1) * 2.0**-12}
+    for item in twin.graph.initializer:
+        if item.name in made:
+            item.CopyFrom(numpy_helper.from_array(made[item.name][None].astype(np.float32), item.name))
+    assert decibels(outputs(twin, others), last) > exact
+
+
+def outputs(model: onnx.ModelProto, feeds: list[dict[str, np.ndarray]]) -> list[np.ndarray]:
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return [session.run(None, feed)[0] for feed in feeds]
