@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ir import Value
-from ..lower import ProgramTensor
+from ..lower import Program, ProgramTensor
 from ..stripes import Arrival
+from .memory_map import arenas_of, macro_of
 
 if TYPE_CHECKING:
     from .view import LayerView
@@ -41,6 +42,10 @@ class PieceView:
     rows: int
     offset: int
     """Bytes from the start of the arena, where they have to be written."""
+    arena: int
+    """Which one, by its number in the project."""
+    room: str
+    """What behind ``NAME_`` is the size of that arena."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +81,16 @@ class Stage:
     layers: tuple[LayerView, ...]
 
 
-def rows_view(arrivals: Arrivals, tensors: Sequence[ProgramTensor]) -> RowsView:
-    """``tensors``: where the pieces lie."""
+def rows_view(arrivals: Arrivals, program: Program) -> RowsView:
+    """``program``: whose inputs are the pieces."""
+    arenas = [arena.macro for arena in arenas_of(program)]
     height, *rest = arrivals.value.type.static_shape[arrivals.axis :]
     pieces = []
-    for piece, tensor in zip(arrivals.pieces, tensors, strict=True):
+    for piece, index in zip(arrivals.pieces, program.inputs, strict=True):
+        tensor = program.tensors[index]
         assert tensor.offset is not None
-        pieces.append(PieceView(piece.begin, piece.end - piece.begin, tensor.offset))
+        room = macro_of(program, tensor.region)
+        pieces.append(PieceView(piece.begin, piece.end - piece.begin, tensor.offset, arenas.index(room), room))
     count = 1
     for size in rest:
         count *= size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -135,8 +136,12 @@ def generate(
     title = name or (graph.name if isinstance(model, Graph) else Path(model).stem)
     chosen_sizes = {**graph.ranges, **(sizes or {})}
     _check_shapes(graph, chosen_sizes, title)
-    _check_regions(regions, graph, chosen_sizes, project, ram_limit is not None or input_by_rows, title)
-    if ram_limit is not None or input_by_rows:
+    in_stripes = ram_limit is not None or input_by_rows
+    check_regions(regions, 1 << (32 if row.is_bare_metal else 48))
+    _check_regions(regions, graph, chosen_sizes, project, title)
+    if ram_limit is not None and ram_limit < 1:
+        raise InputError(f"a limit of {ram_limit} bytes of RAM is none that a model could keep to")
+    if in_stripes:
         fixed, ranges = split(chosen_sizes)
         graph = graph if ranges else sized(graph, fixed)
     foreign = None
@@ -152,26 +157,23 @@ def generate(
         foreign = compact_exp.substitute(graph, foreign)
     options: dict[str, Any] = {"substitute": foreign, "printed": is_printed}
     try:
-        graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=regions, without=without)
+        at_first = () if in_stripes else regions
+        graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=at_first, without=without)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
-    stripes, arrivals = None, None
-    if kernels != cmsis_nn.NAME and ram_limit is None and not input_by_rows:
-        machine: dict[str, Any] = {
-            "sizes": sizes,
-            "alignment": row.alignment,
-            "overlap": True,
-            "regions": regions,
-            **options,
-        }
-        program = variants.choose(
-            program, row, optimize, lambda others: lower(graph, row.isa, **machine, without={*without, *others})
-        )
     where = f"{title} on {target}"
+    again = functools.partial(
+        lower, graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, regions=regions, **options
+    )
+    fitted = ramlimit.Fitted(program, lambda others: again(without={*without, *others}))
+    machine = ramlimit.Machine(row, regions, options, without)
     if input_by_rows:
-        program, stripes, arrivals = ramlimit.fit_by_rows(graph, row, program, ram_limit, where, **options)
+        fitted = ramlimit.fit_by_rows(graph, machine, program, ram_limit, where)
     elif ram_limit is not None:
-        program, stripes = ramlimit.fit(graph, row, program, ram_limit, where, sizes=sizes, **options)
+        fitted = ramlimit.fit(graph, machine, program, ram_limit, where)
+    program = fitted.program
+    if kernels != cmsis_nn.NAME:
+        program = ramlimit.chosen(fitted, row, optimize, ram_limit)
     weights = "source" if regions else weights
     arranged = arrange(program, small=row.is_bare_metal)
     program = arranged.program
@@ -183,7 +185,7 @@ def generate(
         title=title,
         contract=graph.contract,
         binary_weights=binary,
-        arrivals=arrivals,
+        arrivals=fitted.arrivals,
         regions=regions,
     )
     if stack is not None:
@@ -207,7 +209,7 @@ def generate(
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
     report = dataclasses.replace(
         _report(view, project, [*files, REPORT], stack),
-        stripes=stripes,
+        stripes=fitted.stripes,
         ordering=program.ordering,
         regions=view.placement,
         input_rows=None if view.rows is None else view.rows.as_dict(view.inputs[0].key),
@@ -222,18 +224,14 @@ def _check_regions(
     graph: Graph,
     sizes: Mapping[str, Size],
     project: str,
-    stripes: bool,
     where: str,
 ) -> None:
-    """Raises TargetError for what cannot be divided among memories, InputError for regions that contradict."""
+    """Raises TargetError for what cannot be divided among memories."""
     if not regions:
         return
-    check_regions(regions)
     reason = ""
     if project not in _PLAIN_PROJECTS:
         reason = f"a project for {project} has no linker script of ours; take --project {' or '.join(_PLAIN_PROJECTS)}"
-    elif stripes:
-        reason = "--ram-limit and --input-by-rows count one memory; leave them or the regions out"
     elif any(isinstance(size, SizeRange) for size in sizes.values()):
         reason = "its sizes have a range; fix them"
     elif any(node.subgraphs for node in graph.nodes):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,17 @@ from ..binding import describe
 from ..errors import TargetError
 from ..ir import Graph, Value
 from ..lower import Program, lower
+from ..regions import MemoryRegion
 from ..row_rules import row_prefix
 from ..stripes import Arrival, can_arrive, has_channels_first, stripe, stripe_arriving
 from ..targets import Target
+from . import variants
 from .by_rows import Arrivals
 from .view import stack_bytes
 
 _MOST_CUTS = 6
+_ROWS = (8, 4, 2, 1)
+"""Of the last result, in a stripe."""
 _MOST_CALLS = 1500
 _MOST_STRIPES = 64
 """A concatenation puts no more than so many together."""
@@ -43,19 +48,62 @@ def ram_bytes(program: Program) -> int:
     return program.arena_size + stack_bytes(program)
 
 
-def fit(
-    graph: Graph, target: Target, program: Program, limit: int, where: str, **options: Any
-) -> tuple[Program, Stripes | None]:
-    """``program`` if it keeps to ``limit`` bytes of arena and stack, else one in stripes that does, with as few bytes
-    copied as can be found. ``options`` are those of ``lower``.
+@dataclass(frozen=True)
+class Machine:
+    """What a graph is lowered for."""
+
+    target: Target
+    regions: Sequence[MemoryRegion]
+    options: Mapping[str, Any]
+    """Further ones of ``lower``."""
+
+    without: Collection[str] = ()
+    """Symbols of kernels that are not taken."""
+
+    def lowered(self, graph: Graph, *, divided: bool, without: Collection[str] = (), **more: Any) -> Program:
+        """``divided``: among the regions, if there are any; else as if there were one memory. Raises TargetError when
+        they cannot hold it."""
+        return lower(
+            graph,
+            self.target.isa,
+            alignment=self.target.alignment,
+            overlap=True,
+            regions=self.regions if divided else (),
+            without={*self.without, *without},
+            **self.options,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A program that keeps to a limit."""
+
+    program: Program
+    lowered: Callable[[Collection[str]], Program]
+    """The same without some kernels."""
+    stripes: Stripes | None = None
+    arrivals: Arrivals | None = None
+
+
+def fit(graph: Graph, machine: Machine, program: Program, limit: int, where: str) -> Fitted:
+    """``program``, which is for one memory, if it keeps to ``limit`` bytes of arenas and stack and the regions hold it;
+    else one in stripes that does, with as few bytes copied as can be found.
     Raises TargetError with the least that was found when none does."""
     if ram_bytes(program) <= limit:
-        return program, None
-    search = _Search(graph, target, program, options)
+        whole = Fitted(program, lambda without: machine.lowered(graph, divided=True, without=without))
+        try:
+            whole = dataclasses.replace(whole, program=whole.lowered(())) if machine.regions else whole
+        except TargetError:
+            pass
+        else:
+            if ram_bytes(whole.program) <= limit:
+                return whole
+    search = _Search(graph, machine, program)
     found = search.within(limit, by_rows=False)
     if found is not None:
-        return found.program, found.costs
-    error = _too_small(program, search, limit, where)
+        return search.fitted(found)
+    error = search.too_small(limit, where)
     if not can_arrive(graph) and (other := search.within(limit, by_rows=True) or search.least) is not None:
         rows = f"with --input-by-rows, so that the input never lies there as a whole, {ram_bytes(other.program):,} "
         error.hint = f"{rows}{'suffice' if ram_bytes(other.program) <= limit else 'would be needed'}; or {error.hint}"
@@ -64,26 +112,33 @@ def fit(
     raise error
 
 
-def fit_by_rows(
-    graph: Graph, target: Target, program: Program, limit: int | None, where: str, **options: Any
-) -> tuple[Program, Stripes, Arrivals]:
+def fit_by_rows(graph: Graph, machine: Machine, program: Program, limit: int | None, where: str) -> Fitted:
     """As ``fit``, a program in stripes whose input arrives by rows; without a limit, that with the fewest bytes.
     Raises TargetError also when the input cannot."""
     if program.ranges:
         raise _cannot_arrive("its sizes have a range", where)
     if reason := can_arrive(graph):
         raise _cannot_arrive(reason, where, has_channels_first(graph))
-    search = _Search(graph, target, program, options)
-    found = search.within(limit or 0, by_rows=True)
-    if limit is None:
-        found = search.least
+    search = _Search(graph, machine, program)
+    found = search.fewest() if limit is None else search.within(limit, by_rows=True)
     if found is None and search.least is None:
         raise _cannot_arrive("its first layers need all rows at once", where)
     if found is None:
-        assert limit is not None
-        raise _too_small(program, search, limit, where)
-    source = graph.inputs[0]
-    return found.program, found.costs, Arrivals(source, found.arrivals, search.prefix.axes[source])
+        raise search.too_small(limit, where)
+    return search.fitted(found)
+
+
+def chosen(fitted: Fitted, target: Target, optimize: str, limit: int | None) -> Program:
+    """The program with the kernels for ``optimize`` (``variants.py``), as far as it still fits."""
+
+    def lowered(without: frozenset[str]) -> Program:
+        try:
+            other = fitted.lowered(without)
+        except TargetError:  # other workspaces, for which the regions have no room
+            return fitted.program
+        return other if limit is None or ram_bytes(other) <= limit else fitted.program
+
+    return variants.choose(fitted.program, target, optimize, lowered)
 
 
 def _cannot_arrive(reason: str, where: str, channels_first: bool = False) -> TargetError:
@@ -91,19 +146,6 @@ def _cannot_arrive(reason: str, where: str, channels_first: bool = False) -> Tar
     if channels_first:
         hint = "convert the model with --input-layout nhwc: its input then has the channels last, as cameras have them"
     return TargetError(f"the input cannot arrive by rows: {reason}", where=where, hint=hint)
-
-
-def _too_small(program: Program, search: _Search, limit: int, where: str) -> TargetError:
-    """``search``: what was tried last."""
-    need = f"the model needs {ram_bytes(program):,} bytes of arena and stack, and "
-    least = f"stripes cannot help: {search.end}"
-    if search.least is not None:
-        fewest = min(ram_bytes(search.least.program), ram_bytes(program))
-        least = f"the least that stripes of its first layers lead to is {fewest:,} ({search.end})"
-    hint = "use a smaller input or fewer channels (inputs and outputs lie in the arena too)"
-    if any(value.dtype.is_float and _is_quantized(value) for value in search.graph.inputs):
-        hint = f"convert the model with --integer-io, so that its input takes a quarter; {hint}"
-    return TargetError(f"{need}{least}; the limit is {limit:,}", where=where, hint=hint)
 
 
 def _is_quantized(value: Value) -> bool:
@@ -115,6 +157,7 @@ def _is_quantized(value: Value) -> bool:
 @dataclass(frozen=True)
 class _Found:
     program: Program
+    graph: Graph
     costs: Stripes
     arrivals: tuple[Arrival, ...]
 
@@ -122,11 +165,13 @@ class _Found:
 class _Search:
     """Programs in stripes that were tried."""
 
-    def __init__(self, graph: Graph, target: Target, program: Program, options: Mapping[str, Any]) -> None:
-        self.graph, self.target, self.program, self.options = graph, target, program, options
+    def __init__(self, graph: Graph, machine: Machine, program: Program) -> None:
+        self.graph, self.machine, self.program = graph, machine, program
         self.prefix = row_prefix(graph)
         self.least: _Found | None = None
-        """With the fewest bytes of the last search."""
+        """With the fewest bytes of the last search, in one memory."""
+        self.overfull: TargetError | None = None
+        """What the regions said to one that would keep to the limit."""
 
     @property
     def end(self) -> str:
@@ -140,41 +185,96 @@ class _Search:
             return "it has branches or loops"
         return "all of its layers can run so" if node is None else f"they end at {describe(node)}, which needs all rows"
 
+    def too_small(self, limit: int | None, where: str) -> TargetError:
+        """The error when the last search has found nothing."""
+        hint = "use a smaller input or fewer channels (inputs and outputs lie in the arena too)"
+        if any(value.dtype.is_float and _is_quantized(value) for value in self.graph.inputs):
+            hint = f"convert the model with --integer-io, so that its input takes a quarter; {hint}"
+        if self.overfull is not None:
+            text = "" if limit is None else f"; the limit is {limit:,}"
+            return TargetError(f"even in stripes, {self.overfull.what}{text}", where=where, hint=hint)
+        least = f"stripes cannot help: {self.end}"
+        if self.least is not None:
+            fewest = min(ram_bytes(self.least.program), ram_bytes(self.program))
+            least = f"the least that stripes of its first layers lead to is {fewest:,} ({self.end})"
+        need = f"the model needs {ram_bytes(self.program):,} bytes of arena and stack, and {least}"
+        return TargetError(need if limit is None else f"{need}; the limit is {limit:,}", where=where, hint=hint)
+
     def within(self, limit: int, *, by_rows: bool) -> _Found | None:
         """Of the coarsest stripes that keep to the limit, those that copy the fewest bytes."""
-        best: _Found | None = None
         self.least = None
-        for rows in (8, 4, 2, 1):
-            for length in self._cuts(limit):
-                height = self.prefix.height(self.prefix.nodes[length - 1].output)
-                count = min(-(-height // rows), _MOST_STRIPES)
-                if count < 2 or count * length > _MOST_CALLS:
-                    continue
-                found = self._try(length, count, by_rows)
-                size = ram_bytes(found.program)
-                if self.least is None or size < ram_bytes(self.least.program):
+        for rows in _ROWS:
+            fitting = []
+            for found in self._divisions(rows, limit, by_rows):
+                if self.least is None or ram_bytes(found.program) < ram_bytes(self.least.program):
                     self.least = found
-                if size <= limit and (best is None or found.costs.copied_bytes < best.costs.copied_bytes):
-                    best = found
-            if best is not None:
-                break
-        return best
+                if ram_bytes(found.program) <= limit:
+                    fitting.append(found)
+            for found in sorted(fitting, key=lambda found: found.costs.copied_bytes):
+                divided = self._divided(found)
+                if divided is None:
+                    continue
+                if (need := ram_bytes(divided.program)) <= limit:
+                    return divided
+                self.overfull = TargetError(f"the arenas of the regions and the stack need {need:,} bytes")
+        return None
+
+    def fewest(self) -> _Found | None:
+        """Of all whose input arrives by rows, the one with the fewest bytes that the regions hold."""
+        every = [found for rows in _ROWS for found in self._divisions(rows, 0, by_rows=True)]
+        every.sort(key=lambda found: ram_bytes(found.program))
+        self.least = next(iter(every), None)
+        return next(filter(None, map(self._divided, every)), None)
+
+    def _divisions(self, rows: int, limit: int, by_rows: bool) -> Iterator[_Found]:
+        """Programs whose stripes have so many rows of the last result in them."""
+        for length in self._cuts(limit):
+            height = self.prefix.height(self.prefix.nodes[length - 1].output)
+            count = min(-(-height // rows), _MOST_STRIPES)
+            if count >= 2 and count * length <= _MOST_CALLS:
+                yield self._try(length, count, by_rows)
 
     def _try(self, length: int, count: int, by_rows: bool) -> _Found:
         if by_rows:
             graph, arrivals = stripe_arriving(self.graph, length, count)
         else:
             graph, arrivals = stripe(self.graph, length, count), ()
-        striped = lower(
-            graph,
-            self.target.isa,
-            alignment=self.target.alignment,
-            overlap=True,
-            reorder=False,  # the stripes stand in theirs
-            arriving=[arrival.piece for arrival in arrivals],
-            **self.options,
-        )
-        return _Found(striped, _costs(striped, self.program, length, count), arrivals)
+        program = self._lowered(graph, arrivals, divided=False)
+        return _Found(program, graph, _costs(program, self.program, length, count), arrivals)
+
+    def _lowered(
+        self, graph: Graph, arrivals: Sequence[Arrival], *, divided: bool, without: Collection[str] = ()
+    ) -> Program:
+        arriving = [arrival.piece for arrival in arrivals]  # stripes stand in their order
+        return self.machine.lowered(graph, divided=divided, without=without, reorder=False, arriving=arriving)
+
+    def fitted(self, found: _Found) -> Fitted:
+        """What was found, as the caller wants it."""
+        arrivals = None
+        if found.arrivals:
+            (source,) = self.graph.inputs
+            arrivals = Arrivals(source, found.arrivals, self.prefix.axes[source])
+
+        def lowered(without: Collection[str]) -> Program:
+            return self._lowered(found.graph, found.arrivals, divided=True, without=without)
+
+        return Fitted(found.program, lowered, found.costs, arrivals)
+
+    def _divided(self, found: _Found) -> _Found | None:
+        """The same with its arena divided among the regions, if they hold it."""
+        if not self.machine.regions:
+            return found
+        room = sum(region.size for region in self.machine.regions if not region.read_only)
+        need = found.program.arena_size
+        try:
+            if need > room:
+                what = f"the regions cannot hold the activations: they have {room:,} bytes, {need:,} are needed"
+                raise TargetError(what)
+            program = self._lowered(found.graph, found.arrivals, divided=True)
+        except TargetError as error:
+            self.overfull = error
+            return None
+        return dataclasses.replace(found, program=program)
 
     def _cuts(self, limit: int) -> list[int]:
         """Lengths of the prefix worth a try: those that leave the fewest bytes to the rest of the model, and those

@@ -246,7 +246,7 @@ def build_view(
     constants = Constants(name, target.alignment, binary_weights)
     scope = _Scope(program, constants, SizeTexts(program, name))
     layers = tuple(_layer(index, call, scope) for index, call in enumerate(program.calls))
-    rows = None if arrivals is None else rows_view(arrivals, [scope.tensor(index) for index in program.inputs])
+    rows = None if arrivals is None else rows_view(arrivals, program)
     inputs = _io([scope.tensor(i) for i in program.inputs] if arrivals is None else [arrivals.tensor], "input", scope)
     if rows is not None:
         inputs = (dataclasses.replace(inputs[0], address=""),)

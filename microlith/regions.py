@@ -76,8 +76,11 @@ def parse_region(text: str, parse_size: Callable[[str, str | None], int | None])
     nbytes = parse_size(f"--region {name}", size or None)
     if unknown := [word for word in words if word not in known]:
         raise InputError(f"--region {text}: '{unknown[0]}' is not known", hint=hint)
-    if not nbytes or {"fast", "slow"} <= set(words) or {"rom", "ram"} <= set(words):
-        raise InputError(f"--region {text}: a size is missing, or words contradict each other", hint=hint)
+    if not nbytes:
+        raise InputError(f"--region {text}: a memory has a size of at least one byte", hint=hint)
+    for pair in ({"fast", "slow"}, {"rom", "ram"}):
+        if pair <= set(words):
+            raise InputError(f"--region {text}: it cannot be both {' and '.join(sorted(pair))}", hint=hint)
     cost = FAST if "fast" in words else SLOW if "slow" in words else USUAL
     read_only = "rom" in words or ("ram" not in words and _READ_ONLY.match(name) is not None)
     if read_only and "weights" in words:
@@ -85,14 +88,18 @@ def parse_region(text: str, parse_size: Callable[[str, str | None], int | None])
     return MemoryRegion(name.lower(), nbytes, cost, read_only, "weights" in words)
 
 
-def check_regions(regions: Sequence[MemoryRegion]) -> None:
-    """Raises InputError where names are given twice or nothing can hold activations."""
+def check_regions(regions: Sequence[MemoryRegion], addresses: int | None = None) -> None:
+    """Raises InputError where names are given twice, nothing can hold activations, or there is more memory than
+    ``addresses``."""
     names = [region.name for region in regions]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"the region '{name}' is given twice")
     if regions and all(region.read_only for region in regions):
         raise InputError("no region can hold activations", hint="add one that can be written, such as sram:320K")
+    total = sum(region.size for region in regions)
+    if addresses is not None and total > addresses:
+        raise InputError(f"the regions have {total:,} bytes; the target can address no more than {addresses:,}")
 
 
 @dataclass
@@ -102,6 +109,9 @@ class _Item:
     tensors: tuple[int, ...]
     node: int
     size: int
+    """Of the largest tensor."""
+    most: int
+    """Bytes that suffice in any case: what shares memory may still begin in different places, as carried rows do."""
     first: int
     last: int
     accesses: int
@@ -139,10 +149,7 @@ class _Placer:
         return self.plans[key]
 
     def fits(self, region: int, chosen: frozenset[int]) -> bool:
-        up = self.alignment - 1
-        if sum((self.items[index].size + up) // self.alignment * self.alignment for index in chosen) <= (
-            self.regions[region].size
-        ):
+        if sum(self.items[index].most for index in chosen) <= self.regions[region].size:
             return True
         return self.plan(region, chosen).arena_size <= self.regions[region].size
 
@@ -179,16 +186,20 @@ class _Placer:
         for index, item in enumerate(self.tensors):
             if item.memory == planner.MEMORY_VARIABLE:
                 life.setdefault(find(index), []).extend((0, last_step))
+        up = self.alignment - 1
+        padded = [(item.size + up) // self.alignment * self.alignment for item in self.tensors]
         for group, steps in life.items():
             if not planned[group]:
                 continue
             members = [index for index in range(len(self.tensors)) if planned[index] and find(index) == group]
             accesses = sum(reads_and_writes[index] for index in members)
             size = max(self.tensors[index].size for index in members)
-            self.items.append(_Item(tuple(members), -1, size, min(steps), max(steps), accesses))
+            most = sum(padded[index] for index in members)
+            self.items.append(_Item(tuple(members), -1, size, most, min(steps), max(steps), accesses))
         for step, node in enumerate(self.nodes):
             if node.workspace:
-                self.items.append(_Item((), step, node.workspace, step, step, workspace_accesses[step]))
+                most = (node.workspace + up) // self.alignment * self.alignment
+                self.items.append(_Item((), step, node.workspace, most, step, step, workspace_accesses[step]))
 
     def place(self) -> list[frozenset[int]]:
         """The items of each region, regions from fast to slow. Raises TargetError when they do not fit."""
@@ -228,7 +239,7 @@ class _Placer:
         raise TargetError(
             f"{where} cannot hold the activations: {need:,} bytes are left for '{least.name}', which has "
             f"{least.size:,}" + (f", after what {beside}" if last else ""),
-            hint="make a region larger, or let the model take less with --ram-limit and a single memory",
+            hint="make a region larger, or run the first layers in stripes, with --ram-limit",
         )
 
     def _attract(self, held: list[frozenset[int]], region: int) -> None:

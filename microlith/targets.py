@@ -119,11 +119,10 @@ _VECTORS_SIZE = 0x400
 _MPS2_VECTORS = Region(0x00000000, _VECTORS_SIZE)
 _MPS2_FLASH = Region(_VECTORS_SIZE, 4 * _MEGABYTE - _VECTORS_SIZE)
 _MPS2_RAM = Region(0x20000000, 4 * _MEGABYTE)
-_MPS2_PSRAM = Region(0x21000000, 16 * _MEGABYTE)
 
 
-def _mps2(machine: str) -> Board:
-    return Board(machine, _MPS2_VECTORS, _MPS2_FLASH, _MPS2_RAM, more=(_MPS2_PSRAM,))
+def _mps2(machine: str, psram: int = 0x21000000) -> Board:
+    return Board(machine, _MPS2_VECTORS, _MPS2_FLASH, _MPS2_RAM, more=(Region(psram, 16 * _MEGABYTE),))
 
 
 _AN505 = Board(
@@ -264,7 +263,7 @@ _TARGETS = (
         "Cortex-M7",
         ("dsp", "vfp", "c"),
         ("-mfloat-abi=hard", "-mfpu=fpv5-d16"),
-        _mps2("mps2-an500"),
+        _mps2("mps2-an500", psram=0x60000000),
         zig="+fp_armv8d16",
     ),
     _cortex_m(

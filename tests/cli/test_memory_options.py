@@ -43,3 +43,39 @@ def test_input_layout_mistakes(cli: Cli, image_file: Path, lith_file: Path, tmp_
     assert_clear(cli(*code, lith_file, "--input-layout", "nhwc"), "--input-layout is for .onnx", "microlith convert")
     assert_clear(cli(*code, image_file, "--input-by-rows"), "its channels first", "--input-layout nhwc")
     assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--ram-limit 0", "a limit of 0 bytes"),
+        ("--ram-limit -5", "--ram-limit -5: expected a size"),
+        ("--ram-limit 5X", "--ram-limit 5X: expected a size"),
+        ("--ram-limit 100", "the limit is 100"),
+        ("--region x:0", "at least one byte"),
+        ("--region x", "at least one byte"),
+        ("--region x:-5", "expected a size"),
+        ("--region x:99999999G", "can address no more than 4,294,967,296"),
+        ("--region x:3G --region y:3G", "can address no more than"),
+        ("--region x:10K --region X:20K", "the region 'x' is given twice"),
+        ("--region x:10K:swift", "'swift' is not known"),
+        ("--region x:10K:fast,slow", "cannot be both fast and slow"),
+        ("--region x:10K:rom:ram", "cannot be both ram and rom"),
+        ("--region flash:1M", "no region can hold activations"),
+        ("--region bss:1K", "no name that C and the linker allow"),
+        ("--region x:16", "cannot hold the activations"),
+        ("--region x:16 --ram-limit 1M", "even in stripes"),
+        ("--region x:64K --project arduino", "no linker script of ours"),
+    ],
+)
+def test_limits_and_regions_that_make_no_sense(
+    cli: Cli, image_file: Path, tmp_path: Path, options: str, words: str
+) -> None:
+    output = tmp_path / "a"
+    assert_clear(cli("codegen", image_file, "-t", "cortex-m4", "-o", output, *options.split()), words)
+    assert not output.exists()
+
+
+def test_a_limit_that_is_ample(cli: Cli, image_file: Path, tmp_path: Path) -> None:
+    done = cli("codegen", image_file, "-t", "cortex-m4", "-o", tmp_path / "a", "--ram-limit", "99999999G")
+    assert done.code == 0 and "stripe" not in done.out
