@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ NAMES = [
     "resnet8_cifar",
     "mlp10",
 ]
+PAUSE = 0.1
+"""Seconds before a turn with several threads: for so long, workers of the engine before may look for work on a core."""
 _ISAS = {"avx2": {"microlith": "c,sse41,avx2", "openvino": "AVX2"}}
 
 
@@ -130,6 +133,8 @@ def measure(folder: Path, kind: str, engines: Sequence[str], options: argparse.N
         processes[engine], found[engine] = process, facts
     for turn in range(options.rounds):
         for engine in list(processes)[:: 1 if turn % 2 == 0 else -1]:
+            if options.threads > 1:
+                time.sleep(PAUSE)
             command = {"run": found[engine]["count"], "inner": found[engine]["inner"]}
             found[engine]["rounds"].append(processes[engine].ask(command)["ns"])
     for engine, process in processes.items():

@@ -95,7 +95,12 @@ NNACL_ALWAYS_INLINE void tile_vector(const nnacl_tile *t, const int32_t panels) 
 #include "common/tile_sizes_avx512.h"
 
 void nnacl_tile_run_f32_avx512(const nnacl_tile *t, int32_t rows) {
-    tile_of_any_size(t, rows);
+    const int32_t first = rows == 3 || rows == 5 ? rows - 1 : rows;
+    tile_of_size(t, first);
+    if (first < rows) {
+        const nnacl_tile rest = tile_rest(t, first);
+        tile_of_size(&rest, 1);
+    }
 }
 
 void nnacl_tile_run_vector_f32_avx512(const nnacl_tile *t) {

@@ -154,5 +154,11 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
 #include "common/tile_sizes_avx512.h"
 
 void nnacl_tile_run_s8_vnni(const nnacl_tile *t, int32_t rows) {
-    tile_of_any_size(t, rows);
+    const int32_t first = rows == 3 || rows == 5 ? rows - 1 : rows;
+    tile_of_size(t, first);
+    if (first < rows) {
+        nnacl_tile rest = tile_rest(t, first);
+        rest.row_starts = t->row_starts ? t->row_starts + first : NULL;
+        tile_of_size(&rest, 1);
+    }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tile of any number of rows and columns, by the tile_sums() of whoever includes this: compiled for each number of
- * rows up to NNACL_TILE_ROWS and of panels of 16 columns up to NNACL_TILE_PANELS. */
+/* A tile of any number of rows and columns, by the tile_sums() of whoever includes this: compiled for most numbers of
+ * rows up to NNACL_TILE_ROWS, and of panels of 16 columns up to NNACL_TILE_PANELS. Three and five rows are rare. */
 #ifndef NNACL_TILE_SIZES_AVX512_H
 #define NNACL_TILE_SIZES_AVX512_H
 
@@ -12,14 +12,8 @@ NNACL_ALWAYS_INLINE void tile_panels(const nnacl_tile *t, int32_t rows, const in
     case 2:
         tile_sums(t, 2, panels);
         break;
-    case 3:
-        tile_sums(t, 3, panels);
-        break;
     case 4:
         tile_sums(t, 4, panels);
-        break;
-    case 5:
-        tile_sums(t, 5, panels);
         break;
     case 6:
         tile_sums(t, 6, panels);
@@ -33,7 +27,7 @@ NNACL_ALWAYS_INLINE void tile_panels(const nnacl_tile *t, int32_t rows, const in
     }
 }
 
-NNACL_ALWAYS_INLINE void tile_of_any_size(const nnacl_tile *t, int32_t rows) {
+static __attribute__((noinline)) void tile_of_size(const nnacl_tile *t, int32_t rows) {
     if (t->columns <= 16) {
         tile_panels(t, rows, 1);
     } else if (t->columns <= 32) {
@@ -41,6 +35,14 @@ NNACL_ALWAYS_INLINE void tile_of_any_size(const nnacl_tile *t, int32_t rows) {
     } else {
         tile_panels(t, rows, 3);
     }
+}
+
+/* The rows of a tile from one on. */
+static inline nnacl_tile tile_rest(const nnacl_tile *t, int32_t from) {
+    nnacl_tile rest = *t;
+    rest.a += from * rest.a_step;
+    rest.y += from * rest.y_step;
+    return rest;
 }
 
 #endif

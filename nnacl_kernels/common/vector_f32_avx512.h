@@ -39,6 +39,12 @@ vector_inline void store_all(float *to, vector v) {
     _mm512_storeu_ps(to, v);
 }
 
+/* In a register from here on: otherwise gcc reads again what several instructions use. */
+vector_inline vector hold(vector v) {
+    __asm__("" : "+v"(v));
+    return v;
+}
+
 vector_inline vector spread(float x) {
     return _mm512_set1_ps(x);
 }

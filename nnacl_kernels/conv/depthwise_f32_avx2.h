@@ -19,31 +19,80 @@
 typedef struct dw_tile {
     const nnacl_conv2d_params *p;
     const float *image, *weights, *bias;
-    float *y;       /* the first output of the tile, channel 0 */
-    int32_t iy, ix; /* the first input, perhaps in the padding */
-    int32_t rows;   /* of the tile that are wanted */
+    float *y;                     /* the first output of the tile, channel 0 */
+    int32_t iy, ix;               /* the first input, perhaps in the padding */
+    int32_t rows;                 /* of the tile that are wanted */
+    int32_t first_line, end_line; /* of the window that are inside */
 } dw_tile;
 
-/* LANES channels of a tile; kernel, stride, columns and `inside` (no column is in the padding) are constants. */
-vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
-                           const int32_t columns, const bool inside) {
-    const nnacl_conv2d_params *p = t->p;
-    const int32_t reach = (columns - 1) * stride + kernel;
-    const vector start = t->bias ? load_all(t->bias + channel) : spread(0.0f);
-    const float *w = t->weights + channel;
-    vector sums[TILE_ROWS][TILE_COLUMNS];
-#pragma GCC unroll 2
-    for (int32_t r = 0; r < TILE_ROWS; r++) {
+typedef struct dw_sums {
+    vector at[TILE_ROWS][TILE_COLUMNS];
+} dw_sums;
+
+/* Adds what a number of the input, number `j` of its line, gives to a row of the tile. */
+vector_inline void add_input(vector sums[TILE_COLUMNS], vector input, const vector *weights, const int32_t j,
+                             const int32_t kernel, const int32_t stride, const int32_t columns) {
 #pragma GCC unroll 4
-        for (int32_t c = 0; c < columns; c++) {
-            sums[r][c] = start;
+    for (int32_t c = 0; c < columns; c++) {
+        const int32_t kx = j - c * stride;
+        if (kx >= 0 && kx < kernel) {
+            sums[c] = madd(input, weights[kx], sums[c]);
         }
     }
+}
+
+/* One line of 3 x 3 windows, but for `left` numbers at its begin and `right` at its end, which are padding: each number
+ * is read once for both rows of the tile. */
+vector_inline void sum_line(const dw_tile *t, const float *a, const float *w, const int32_t line, const int32_t stride,
+                            const int32_t columns, const int32_t left, const int32_t right, dw_sums *sums) {
+    const ptrdiff_t step = t->p->in_c;
+    const int32_t reach = (columns - 1) * stride + 3;
+    vector inputs[9];
+#pragma GCC unroll 9
+    for (int32_t j = left; j < reach - right; j++) {
+        inputs[j] = hold(load_all(a + j * step));
+    }
+#pragma GCC unroll 2
+    for (int32_t r = 0; r < TILE_ROWS; r++) {
+        const int32_t ky = line - r * stride;
+#pragma GCC unroll 3
+        for (int32_t kx = 0; kx < 3; kx++) {
+            if (ky >= 0 && ky < 3) {
+                const vector weight = hold(load_all(w + (ky * 3 + kx) * step));
+#pragma GCC unroll 4
+                for (int32_t c = 0; c < columns; c++) {
+                    const int32_t at = c * stride + kx;
+                    if (at >= left && at < reach - right) {
+                        sums->at[r][c] = madd(inputs[at], weight, sums->at[r][c]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Windows of 3 x 3; lines in the padding are left out. */
+vector_inline void sum_3x3(const dw_tile *t, int32_t channel, const int32_t stride, const int32_t columns,
+                           const int32_t left, const int32_t right, dw_sums *sums) {
+    const ptrdiff_t step = t->p->in_c, line_step = step * t->p->in_w;
+    const float *a = t->image + t->iy * line_step + t->ix * step + channel, *w = t->weights + channel;
+#pragma GCC unroll 5
+    for (int32_t line = 0; line < stride + 3; line++) {
+        if (line >= t->first_line && line < t->end_line) {
+            sum_line(t, a + line * line_step, w, line, stride, columns, left, right, sums);
+        }
+    }
+}
+
+/* Any padding. */
+vector_inline void sum_any(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
+                           const int32_t columns, const bool inside, dw_sums *sums) {
+    const nnacl_conv2d_params *p = t->p;
     for (int32_t ky = 0; ky < kernel; ky++) {
         vector weights[5];
 #pragma GCC unroll 5
         for (int32_t kx = 0; kx < kernel; kx++) {
-            weights[kx] = load_all(w + (ptrdiff_t)(ky * kernel + kx) * p->out_c);
+            weights[kx] = load_all(t->weights + channel + (ptrdiff_t)(ky * kernel + kx) * p->out_c);
         }
 #pragma GCC unroll 2
         for (int32_t r = 0; r < TILE_ROWS; r++) {
@@ -53,62 +102,93 @@ vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kern
             }
             const float *line = t->image + ((ptrdiff_t)y * p->in_w + t->ix) * p->in_c + channel;
 #pragma GCC unroll 11
-            for (int32_t j = 0; j < reach; j++) {
-                if (!inside && (t->ix + j < 0 || t->ix + j >= p->in_w)) {
-                    continue;
-                }
-                const vector input = load_all(line + (ptrdiff_t)j * p->in_c);
-#pragma GCC unroll 4
-                for (int32_t c = 0; c < columns; c++) {
-                    const int32_t kx = j - c * stride;
-                    if (kx >= 0 && kx < kernel) {
-                        sums[r][c] = madd(input, weights[kx], sums[r][c]);
-                    }
+            for (int32_t j = 0; j < (columns - 1) * stride + kernel; j++) {
+                if (inside || (t->ix + j >= 0 && t->ix + j < p->in_w)) {
+                    const vector input = hold(load_all(line + (ptrdiff_t)j * p->in_c));
+                    add_input(sums->at[r], input, weights, j, kernel, stride, columns);
                 }
             }
         }
     }
-    const vector low = spread(p->clamp_min), high = spread(p->clamp_max);
+}
+
+/* Which columns of a tile are padding. */
+typedef enum dw_border { INSIDE, LEFT, RIGHT, ANY } dw_border;
+
+/* LANES channels of a tile; kernel, stride, columns and border are constants. */
+vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
+                           const int32_t columns, const dw_border border) {
+    const nnacl_conv2d_params *p = t->p;
+    const vector start = t->bias ? load_all(t->bias + channel) : spread(0.0f);
+    dw_sums sums;
 #pragma GCC unroll 2
     for (int32_t r = 0; r < TILE_ROWS; r++) {
-        if (r >= t->rows) {
+#pragma GCC unroll 4
+        for (int32_t c = 0; c < columns; c++) {
+            sums.at[r][c] = start;
+        }
+    }
+    if (kernel == 3 && border != ANY) {
+        sum_3x3(t, channel, stride, columns, border == LEFT, border == RIGHT, &sums);
+    } else {
+        sum_any(t, channel, kernel, stride, columns, border == INSIDE, &sums);
+    }
+    const vector low = spread(p->clamp_min), high = spread(p->clamp_max);
+    const ptrdiff_t step = p->out_c, row_step = step * p->out_w;
+    float *y = t->y + channel;
+    const int32_t rows = t->rows;
+#pragma GCC unroll 2
+    for (int32_t r = 0; r < TILE_ROWS; r++) {
+        if (r >= rows) {
             break;
         }
 #pragma GCC unroll 4
         for (int32_t c = 0; c < columns; c++) {
-            float *y = t->y + ((ptrdiff_t)r * p->out_w + c) * p->out_c + channel;
-            store_all(y, clamp(sums[r][c], low, high));
+            store_all(y + r * row_step + c * step, clamp(sums.at[r][c], low, high));
         }
     }
 }
 
 /* The last vector of the channels may repeat some of the one before. */
 vector_inline void tile_all(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns,
-                            const bool inside) {
+                            const dw_border border) {
     const int32_t last = t->p->out_c - LANES;
     for (int32_t channel = 0; channel < t->p->out_c; channel += LANES) {
-        tile_at(t, channel < last ? channel : last, kernel, stride, columns, inside);
+        tile_at(t, channel < last ? channel : last, kernel, stride, columns, border);
+    }
+}
+
+/* What is rare, and what AVX2 gains little from, goes without code of its own. */
+vector_inline void tile_of(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns) {
+    const int32_t before = -t->ix, after = t->ix + (columns - 1) * stride + kernel - t->p->in_w;
+    const bool may_differ = kernel == 3 && LANES == 16;
+    if (before <= 0 && after <= 0) {
+        tile_all(t, kernel, stride, columns, INSIDE);
+    } else if (may_differ && columns == 4 && before == 1 && after <= 0) {
+        tile_all(t, kernel, stride, columns, LEFT);
+    } else if (may_differ && before <= 0 && after == 1) {
+        tile_all(t, kernel, stride, columns, RIGHT);
+    } else {
+        tile_all(t, kernel, stride, columns, ANY);
     }
 }
 
 /* A row is cut into tiles of 4 or 3 columns, whichever repeats fewer; at least 3 there are. */
 vector_inline void rows_of(dw_tile *t, float *line, const int32_t kernel, const int32_t stride) {
     const nnacl_conv2d_params *p = t->p;
-    int32_t left = p->out_w;
-    while (left > 0) {
-        const int32_t width = left % 4 == 0 || (left > 6 && left != 9) ? 4 : 3;
+    const int32_t lines = stride * (t->rows - 1) + kernel;
+    t->first_line = t->iy < 0 ? -t->iy : 0;
+    t->end_line = p->in_h - t->iy < lines ? p->in_h - t->iy : lines;
+    for (int32_t left = p->out_w, width; left > 0; left -= width) {
+        width = left % 4 == 0 || (left > 6 && left != 9) ? 4 : 3;
         const int32_t column = p->out_w - (left > width ? left : width);
         t->ix = column * stride - p->pad_left;
         t->y = line + (ptrdiff_t)column * p->out_c;
-        const bool inside = t->ix >= 0 && t->ix + (width - 1) * stride + kernel <= p->in_w;
-        if (width == 4 && inside) {
-            tile_all(t, kernel, stride, 4, true);
-        } else if (width == 4) {
-            tile_all(t, kernel, stride, 4, false);
+        if (width == 4) {
+            tile_of(t, kernel, stride, 4);
         } else {
-            tile_all(t, kernel, stride, 3, false);
+            tile_of(t, kernel, stride, 3);
         }
-        left -= width;
     }
 }
 
