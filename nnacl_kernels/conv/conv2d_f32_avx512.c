@@ -42,20 +42,14 @@ static void multiply(const nnacl_tile *group, nnacl_conv_rows rows, const float 
     }
 }
 
-void nnacl_conv2d_f32_avx512(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_conv2d_params *p = params;
+static void run(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const void *const in[], void *const out[],
+                nnacl_range tiles, nnacl_range panels) {
     const float *x = in[0], *packed = in[1], *bias = p->has_bias ? in[2] : NULL;
     const nnacl_conv_rows rows = nnacl_conv_rows_of(p, sizeof(float));
     const int32_t group_in = p->in_c / p->groups, group_size = p->out_c / p->groups;
     const int32_t depth = p->kernel_h * p->kernel_w * group_in;
     const int32_t panel_count = nnacl_panel_count(group_size, NNACL_PANEL_F32);
     const int32_t positions = nnacl_conv_positions(p), tile_count = nnacl_conv_tiles(p, NNACL_TILE_ROWS);
-    nnacl_range tiles = {0, tile_count}, panels = {0, panel_count};
-    if (nnacl_conv_split_panels(p, tile_count, panel_count)) {
-        panels = nnacl_share(ctx, panel_count);
-    } else {
-        tiles = nnacl_share(ctx, tile_count);
-    }
     const int32_t most = NNACL_CONV_ROWS / NNACL_TILE_ROWS;
     for (int32_t tile = tiles.begin; tile < tiles.end; tile += most) {
         const nnacl_range block = {tile, tiles.end - tile < most ? tiles.end : tile + most};
@@ -76,5 +70,16 @@ void nnacl_conv2d_f32_avx512(const nnacl_ctx *ctx, const void *params, const voi
                                   .clamp_max = p->clamp_max};
             multiply(&t, rows, ctx->workspace, tile_count, block, panels, positions, group_size);
         }
+    }
+}
+
+void nnacl_conv2d_f32_avx512(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    const nnacl_conv2d_params *p = params;
+    const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
+    const int32_t tiles = nnacl_conv_tiles(p, NNACL_TILE_ROWS);
+    nnacl_conv_piece pieces[3];
+    const int32_t count = nnacl_conv_pieces(ctx, tiles, panels, nnacl_conv_chunks(p, tiles, panels), pieces);
+    for (int32_t i = 0; i < count; i++) {
+        run(ctx, p, in, out, pieces[i].tiles, pieces[i].panels);
     }
 }

@@ -180,7 +180,7 @@ static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     }
     const int32_t tiles = nnacl_conv_tiles(p, NNACL_CONV_TILE);
     const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
-    return nnacl_conv_split_panels(p, tiles, panels) ? panels : tiles > 0 ? tiles : 1;
+    return tiles > 0 ? tiles * nnacl_conv_chunks(p, tiles, panels) : 1;
 }
 
 static size_t window_size(const nnacl_conv2d_params *p) {

@@ -67,9 +67,46 @@ static inline int32_t nnacl_conv_tile_begin(int32_t positions, int32_t tiles, in
     return (int32_t)((int64_t)positions * index / tiles);
 }
 
-/* The work is split by panels of output channels where there are more of them than tiles of positions. */
-static inline bool nnacl_conv_split_panels(const nnacl_conv2d_params *p, int32_t tiles, int32_t panels) {
-    return p->groups == 1 && panels > tiles;
+/* Into how many chunks the panels of a tile go, where there are too few tiles for many threads: neighbouring units of
+ * work belong to the same positions, which the layer after this one reads on the same core. */
+static inline int32_t nnacl_conv_chunks(const nnacl_conv2d_params *p, int32_t tiles, int32_t panels) {
+    const int32_t wanted = tiles > 0 ? 32 / tiles : 1, most = (panels + 2) / 3;
+    return p->groups > 1 || wanted < 2 ? 1 : wanted < most ? wanted : most;
+}
+
+/* Some panels for some tiles. */
+typedef struct nnacl_conv_piece {
+    nnacl_range tiles, panels;
+} nnacl_conv_piece;
+
+/* Panels first .. end - 1 of `chunks`; chunks begin at multiples of three panels. */
+static inline nnacl_range nnacl_conv_chunk(int32_t panels, int32_t chunks, int32_t first, int32_t end) {
+    const int32_t threes = (panels + 2) / 3, last = 3 * (int32_t)((int64_t)threes * end / chunks);
+    const nnacl_range range = {3 * (int32_t)((int64_t)threes * first / chunks), last < panels ? last : panels};
+    return range;
+}
+
+/* What a part has to do: up to three pieces, the chunks of a tile that it begins with, whole tiles, and the chunks of
+ * one that it ends with. Returns how many there are. */
+static inline int32_t nnacl_conv_pieces(const nnacl_ctx *ctx, int32_t tiles, int32_t panels, int32_t chunks,
+                                        nnacl_conv_piece pieces[3]) {
+    const nnacl_range units = nnacl_share(ctx, tiles * chunks);
+    int32_t count = 0;
+    for (int32_t unit = units.begin; unit < units.end;) {
+        const int32_t tile = unit / chunks, first = unit - tile * chunks, left = units.end - unit;
+        nnacl_conv_piece *piece = &pieces[count++];
+        if (first == 0 && left >= chunks) {
+            piece->tiles = (nnacl_range){tile, tile + left / chunks};
+            piece->panels = (nnacl_range){0, panels};
+            unit += left / chunks * chunks;
+        } else {
+            const int32_t end = first + left < chunks ? first + left : chunks;
+            piece->tiles = (nnacl_range){tile, tile + 1};
+            piece->panels = nnacl_conv_chunk(panels, chunks, first, end);
+            unit += end - first;
+        }
+    }
+    return count;
 }
 
 /* memcpy() without a call. */

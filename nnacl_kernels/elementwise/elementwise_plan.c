@@ -18,7 +18,7 @@
 #define WIDE_INTEGERS (INTEGERS | 1u << NNACL_U64)
 #define ALL_INTEGERS (S8 | U8 | INTEGERS | 1u << NNACL_S16 | 1u << NNACL_U16 | 1u << NNACL_U32 | 1u << NNACL_U64)
 
-#define LEAST_ELEMENTS_PER_PART 16384
+#define LEAST_ELEMENTS_PER_PART 4096
 
 static bool is_one_of(int32_t dtype, uint32_t types) {
     return dtype >= 0 && dtype < 32 && (types >> dtype & 1u) != 0;

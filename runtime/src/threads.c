@@ -43,163 +43,197 @@ static inline void rest(void) {
  * so a thread finds what it wrote in the round before in its own cache. Who is done with his parts takes them from the
  * end of the others'.
  *
- * A worker joins a round while it is open; the caller closes it when no part is left, and then waits only for those who
- * joined. So a worker that the system wakes too late costs nothing. Nobody takes a lock in this, but to sleep. */
+ * What a round costs is how often a cache line goes from core to core. What the caller publishes is one line; how far a
+ * thread is, and what it did, is another, which nobody has to set up: numbers of an older round mean that nothing is
+ * taken. The caller goes on when as many parts are done as there are; a worker that the system wakes too late finds
+ * nothing to take and costs nothing. Nobody takes a lock in this, but to sleep. */
 typedef struct lith_worker {
-    _Alignas(LINE) atomic_int left; /* parts of this thread that nobody took */
-    atomic_int first, end;          /* the next one for itself; behind the next one for others */
+    _Alignas(LINE) atomic_uint_least64_t taken; /* round, parts taken from the front, parts taken from the end */
+    atomic_uint_least64_t done;                 /* round, parts that this thread finished */
     lith_pool *pool;
     int32_t number;
     pthread_t thread;
 } lith_worker;
 
-/* Bits of the pool's state: the number of the round, whether it is open, and how many workers joined. */
-#define JOINED_MASK 0xffffu
-#define OPEN 0x10000u
-#define ROUND 0x20000u
+#define COUNT_BITS 12
+#define COUNT_MASK ((1u << COUNT_BITS) - 1u)
+#define ROUND_SHIFT (2 * COUNT_BITS)
 
 struct lith_pool {
-    int32_t threads;
+    /* The line that a round begins with, written by the caller alone: `round` after the others. */
+    _Alignas(LINE) atomic_uint_least64_t round; /* 40 bits: some months */
+    atomic_int parts;
+    _Atomic(lith_task) task;
+    _Atomic(void *) user;
+    atomic_bool stop;
+    atomic_bool caller_sleeps; /* waits for `finished` */
+    /* written when a worker goes to sleep */
+    _Alignas(LINE) atomic_int sleepers; /* workers that wait for `work` */
+    pthread_mutex_t mutex;
+    pthread_cond_t work, finished;
+    /* fixed, or the caller's alone */
+    _Alignas(LINE) int32_t threads;
     int32_t started; /* threads that run, without the caller */
     lith_worker *workers;
-    /* written by the caller before the round opens, read by those who joined */
-    lith_task task;
-    void *user;
-    int32_t parts;
-    int32_t dealt; /* threads that have parts of their own */
-    bool stop;
-    /* the caller's alone */
     int64_t alone_until, alone_for; /* nanoseconds */
-    pthread_mutex_t mutex;
-    pthread_cond_t work, done;
-    _Alignas(LINE) atomic_uint_least64_t state;
-    _Alignas(LINE) atomic_int finished; /* of those who joined */
-    atomic_int sleepers;                /* workers that wait for `work` */
-    atomic_bool caller_sleeps;          /* ... the caller for `done` */
 };
 
-/* A number of parts left is taken down first, so an index can be taken only as often as there are parts. */
-static int32_t take(lith_worker *from, int32_t most) {
-    int32_t left = atomic_load_explicit(&from->left, memory_order_relaxed);
-    while (left > 0) {
+/* What a thread knows of the round that it works for. */
+typedef struct lith_round {
+    lith_pool *pool;
+    uint64_t round;       /* of 40 bits */
+    int32_t parts, dealt; /* dealt: to so many threads */
+    int32_t finished;     /* by this thread */
+    lith_task task;
+    void *user;
+} lith_round;
+
+static lith_round round_of(lith_pool *pool, uint64_t number, int32_t parts) {
+    return (lith_round){.pool = pool,
+                        .round = number,
+                        .parts = parts,
+                        .dealt = parts < pool->threads ? parts : pool->threads,
+                        .task = atomic_load_explicit(&pool->task, memory_order_relaxed),
+                        .user = atomic_load_explicit(&pool->user, memory_order_relaxed)};
+}
+
+static int32_t share_begin(const lith_round *round, int32_t number) {
+    return (int32_t)((int64_t)round->parts * number / round->dealt);
+}
+
+/* Takes up to `most` of the parts of thread `number`, from the front or from the end: returns how many, and which is
+ * the first. A number of taken parts of a later round means that this one is over. */
+static int32_t take(const lith_round *round, int32_t number, int32_t most, bool front, int32_t *first) {
+    lith_worker *from = &round->pool->workers[number];
+    const int32_t begin = share_begin(round, number), all = share_begin(round, number + 1) - begin;
+    uint64_t taken = atomic_load_explicit(&from->taken, memory_order_relaxed);
+    for (;;) {
+        const int64_t age = (int64_t)(round->round - (taken >> ROUND_SHIFT));
+        const int32_t ahead = age > 0 ? 0 : (int32_t)(taken >> COUNT_BITS & COUNT_MASK);
+        const int32_t behind = age > 0 ? 0 : (int32_t)(taken & COUNT_MASK), left = all - ahead - behind;
         const int32_t count = left < most ? left : most;
-        if (atomic_compare_exchange_weak_explicit(&from->left, &left, left - count, memory_order_relaxed,
+        if (age < 0 || count <= 0) {
+            return 0;
+        }
+        const uint64_t next = round->round << ROUND_SHIFT | (uint64_t)(front ? ahead + count : ahead) << COUNT_BITS |
+                              (uint64_t)(front ? behind : behind + count);
+        if (atomic_compare_exchange_weak_explicit(&from->taken, &taken, next, memory_order_relaxed,
                                                   memory_order_relaxed)) {
+            *first = front ? begin + ahead : begin + all - behind - count;
             return count;
         }
     }
-    return 0;
 }
 
 /* A part and its neighbour are one part of half as many, and so on: fewer, larger parts are less work where all of them
  * read the same weights. */
-static void run_parts(const lith_pool *pool, int32_t number, int32_t first, int32_t count) {
-    if (first % count == 0 && pool->parts % count == 0) {
-        pool->task(pool->user, number, first / count, pool->parts / count);
-        return;
+static void run_parts(lith_round *round, int32_t number, int32_t first, int32_t count) {
+    if (first % count == 0 && round->parts % count == 0) {
+        round->task(round->user, number, first / count, round->parts / count);
+    } else {
+        for (int32_t part = first; part < first + count; part++) {
+            round->task(round->user, number, part, round->parts);
+        }
     }
-    for (int32_t part = first; part < first + count; part++) {
-        pool->task(pool->user, number, part, pool->parts);
-    }
+    round->finished += count;
 }
 
 /* Half of the own parts in one go, then one by one, from the front; those of others from the end. */
-static void take_parts(lith_pool *pool, int32_t number) {
-    const int32_t dealt = pool->dealt;
-    if (number >= dealt) {
+static void take_parts(lith_round *round, int32_t number) {
+    if (number >= round->dealt) {
         return;
     }
-    lith_worker *self = &pool->workers[number];
-    const int32_t own = atomic_load_explicit(&self->end, memory_order_relaxed) -
-                        atomic_load_explicit(&self->first, memory_order_relaxed);
-    int32_t count = take(self, own > 1 ? own / 2 : 1);
-    for (; count > 0; count = take(self, 1)) {
-        run_parts(pool, number, atomic_fetch_add_explicit(&self->first, count, memory_order_relaxed), count);
+    const int32_t own = share_begin(round, number + 1) - share_begin(round, number);
+    int32_t first = 0, count = take(round, number, own > 1 ? own / 2 : 1, true, &first);
+    for (; count > 0; count = take(round, number, 1, true, &first)) {
+        run_parts(round, number, first, count);
     }
-    for (int32_t i = 1; i < dealt; i++) {
-        lith_worker *other = &pool->workers[(number + i) % dealt];
-        while (take(other, 1) > 0) {
-            run_parts(pool, number, atomic_fetch_sub_explicit(&other->end, 1, memory_order_relaxed) - 1, 1);
+    for (int32_t i = 1; i < round->dealt; i++) {
+        while (take(round, (number + i) % round->dealt, 1, false, &first) > 0) {
+            run_parts(round, number, first, 1);
         }
     }
 }
 
-static bool is_new(uint64_t state, uint64_t seen) {
-    return state / ROUND != seen;
-}
-
 static uint64_t await_round(lith_pool *pool, uint64_t seen) {
-    uint64_t state = 0;
+    uint64_t round = seen;
     for (int i = 0; i < SPINS; i++) {
-        state = atomic_load_explicit(&pool->state, memory_order_acquire);
-        if (is_new(state, seen)) {
-            return state;
+        round = atomic_load_explicit(&pool->round, memory_order_acquire);
+        if (round != seen) {
+            return round;
         }
         rest();
     }
     pthread_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->sleepers, 1);
-    for (state = atomic_load(&pool->state); !is_new(state, seen); state = atomic_load(&pool->state)) {
+    for (round = atomic_load(&pool->round); round == seen; round = atomic_load(&pool->round)) {
         pthread_cond_wait(&pool->work, &pool->mutex);
     }
     atomic_fetch_sub(&pool->sleepers, 1);
     pthread_mutex_unlock(&pool->mutex);
-    return state;
+    return round;
 }
 
 static void *worker_main(void *argument) {
-    const lith_worker *worker = argument;
+    lith_worker *worker = argument;
     lith_pool *pool = worker->pool;
     uint64_t seen = 0;
     for (;;) {
-        uint64_t state = await_round(pool, seen);
-        bool joined = false;
-        while (is_new(state, seen) && (state & OPEN) != 0 && !joined) {
-            joined = atomic_compare_exchange_weak(&pool->state, &state, state + 1);
+        seen = await_round(pool, seen);
+        if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) {
+            return NULL;
         }
-        seen = state / ROUND;
-        if (!joined) {
+        lith_round round = round_of(pool, seen, atomic_load_explicit(&pool->parts, memory_order_relaxed));
+        /* What was read belongs together if no other round began; and none begins before the parts of this are done. */
+        atomic_thread_fence(memory_order_acquire);
+        if (atomic_load_explicit(&pool->round, memory_order_relaxed) != seen) {
             continue;
         }
-        const bool stop = pool->stop;
-        if (!stop) {
-            take_parts(pool, worker->number);
-        }
-        atomic_fetch_add(&pool->finished, 1);
-        if (atomic_load(&pool->caller_sleeps)) {
-            pthread_mutex_lock(&pool->mutex);
-            pthread_cond_signal(&pool->done);
-            pthread_mutex_unlock(&pool->mutex);
-        }
-        if (stop) {
-            return NULL;
+        take_parts(&round, worker->number);
+        if (round.finished > 0) {
+            atomic_store(&worker->done, seen << ROUND_SHIFT | (uint64_t)round.finished);
+            if (atomic_load(&pool->caller_sleeps)) {
+                pthread_mutex_lock(&pool->mutex);
+                pthread_cond_signal(&pool->finished);
+                pthread_mutex_unlock(&pool->mutex);
+            }
         }
     }
 }
 
-static void open_round(lith_pool *pool) {
-    const uint64_t round = atomic_load_explicit(&pool->state, memory_order_relaxed) / ROUND + 1;
-    atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
-    atomic_store(&pool->state, round * ROUND + OPEN);
+static uint64_t open_round(lith_pool *pool) {
+    const uint64_t round = atomic_load_explicit(&pool->round, memory_order_relaxed) + 1;
+    atomic_store(&pool->round, round);
     if (atomic_load(&pool->sleepers) > 0) {
         pthread_mutex_lock(&pool->mutex);
         pthread_cond_broadcast(&pool->work);
         pthread_mutex_unlock(&pool->mutex);
     }
+    return round;
 }
 
-static void close_round(lith_pool *pool) {
-    const int joined = (int)(atomic_fetch_and(&pool->state, ~(uint64_t)OPEN) & JOINED_MASK);
+/* Whether the workers finished what the caller did not. */
+static bool is_finished(const lith_round *round) {
+    int32_t finished = round->finished;
+    for (int32_t i = 1; i < round->dealt && finished < round->parts; i++) {
+        const uint64_t done = atomic_load(&round->pool->workers[i].done);
+        finished += done >> ROUND_SHIFT == round->round ? (int32_t)(done & COUNT_MASK) : 0;
+    }
+    return finished == round->parts;
+}
+
+static void close_round(const lith_round *round) {
+    lith_pool *pool = round->pool;
     for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(&pool->finished, memory_order_acquire) == joined) {
+        if (is_finished(round)) {
             return;
         }
         rest();
     }
     pthread_mutex_lock(&pool->mutex);
     atomic_store(&pool->caller_sleeps, true);
-    while (atomic_load(&pool->finished) != joined) {
-        pthread_cond_wait(&pool->done, &pool->mutex);
+    while (!is_finished(round)) {
+        pthread_cond_wait(&pool->finished, &pool->mutex);
     }
     atomic_store(&pool->caller_sleeps, false);
     pthread_mutex_unlock(&pool->mutex);
@@ -225,22 +259,17 @@ void lith_pool_run(lith_pool *pool, lith_task task, void *user, int32_t parts) {
         }
         return;
     }
-    const int32_t dealt = parts < pool->threads ? parts : pool->threads;
-    for (int32_t i = 0; i < dealt; i++) {
-        const int32_t first = (int32_t)((int64_t)parts * i / dealt), end = (int32_t)((int64_t)parts * (i + 1) / dealt);
-        atomic_store_explicit(&pool->workers[i].left, end - first, memory_order_relaxed);
-        atomic_store_explicit(&pool->workers[i].first, first, memory_order_relaxed);
-        atomic_store_explicit(&pool->workers[i].end, end, memory_order_relaxed);
+    parts = parts < (int32_t)COUNT_MASK ? parts : (int32_t)COUNT_MASK;
+    atomic_store_explicit(&pool->task, task, memory_order_relaxed);
+    atomic_store_explicit(&pool->user, user, memory_order_relaxed);
+    atomic_store_explicit(&pool->parts, parts, memory_order_relaxed);
+    lith_round round = round_of(pool, open_round(pool), parts);
+    take_parts(&round, 0);
+    if (!is_finished(&round)) {
+        const int64_t worked = lith_now();
+        close_round(&round);
+        watch(pool, opened, worked);
     }
-    pool->task = task;
-    pool->user = user;
-    pool->parts = parts;
-    pool->dealt = dealt;
-    open_round(pool);
-    take_parts(pool, 0);
-    const int64_t worked = lith_now();
-    close_round(pool);
-    watch(pool, opened, worked);
 }
 
 /* Signals of the process are handled by the caller's threads. */
@@ -266,14 +295,19 @@ lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, l
     result->workers = workers;
     pthread_mutex_init(&result->mutex, NULL);
     pthread_cond_init(&result->work, NULL);
-    pthread_cond_init(&result->done, NULL);
-    atomic_init(&result->state, 0);
-    atomic_init(&result->finished, 0);
+    pthread_cond_init(&result->finished, NULL);
+    atomic_init(&result->round, 0);
+    atomic_init(&result->parts, 0);
+    atomic_init(&result->task, NULL);
+    atomic_init(&result->user, NULL);
+    atomic_init(&result->stop, false);
     atomic_init(&result->sleepers, 0);
     atomic_init(&result->caller_sleeps, false);
     for (int32_t i = 0; i < threads; i++) {
         workers[i].pool = result;
         workers[i].number = i;
+        atomic_init(&workers[i].taken, 0);
+        atomic_init(&workers[i].done, 0);
     }
     for (int32_t i = 1; i < threads; i++) {
         if (!start(&workers[i])) {
@@ -290,12 +324,12 @@ void lith_pool_destroy(lith_pool *pool, const lith_allocator *allocator) {
     if (pool == NULL) {
         return;
     }
-    pool->stop = true;
+    atomic_store_explicit(&pool->stop, true, memory_order_relaxed);
     open_round(pool);
     for (int32_t i = 1; i <= pool->started; i++) {
         pthread_join(pool->workers[i].thread, NULL);
     }
-    pthread_cond_destroy(&pool->done);
+    pthread_cond_destroy(&pool->finished);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
     lith_release(allocator, pool->workers, (size_t)pool->threads, sizeof *pool->workers);
