@@ -82,8 +82,8 @@ def product(op: str, shapes: Sequence[tuple[int, ...]]) -> Graph:
 
 def total(op: str, shapes: Sequence[tuple[int, ...]]) -> Graph:
     """add or sub of s8, as TFLite scales them."""
-    attrs = {"a_zero": 3, "b_zero": -7, "y_zero": 11, "left_shift": 20, **scaled(0.5, "a_mult", "a_shift")}
-    attrs |= {**scaled(0.31, "b_mult", "b_shift"), **scaled(2.0**-19 * 0.7, "y_mult", "y_shift")}
+    attrs = {"a_zero": 3, "b_zero": -7, "y_zero": 11, "left_shift": 19, **scaled(1.0, "a_mult", "a_shift")}
+    attrs |= {**scaled(0.62, "b_mult", "b_shift"), **scaled(2.0**-19 * 0.7, "y_mult", "y_shift")}
     return layer(op, shapes, attrs)
 
 
@@ -141,10 +141,12 @@ LAYERS: Mapping[str, Callable[[], Graph]] = {
     "mean of 7x7, 64 channels, s16": lambda: mean(7, 64, DType.s16),
     "mul, 4096": lambda: product("mul", [(1, 8, 8, 64), (1, 8, 8, 64)]),
     "mul by a number for each channel, 4096": lambda: product("mul", [(1, 8, 8, 64), (1, 1, 1, 64)]),
+    "mul by a number for each position, 4096": lambda: product("mul", [(1, 8, 8, 64), (1, 8, 8, 1)]),
     "mul by one number, 4096": lambda: product("mul", [(1, 8, 8, 64), (1, 1, 1, 1)]),
     "prelu, 4096": lambda: product("prelu", [(1, 8, 8, 64), (1, 1, 1, 64)]),
     "add, 4096": lambda: total("add", [(1, 8, 8, 64), (1, 8, 8, 64)]),
     "add to each channel, 4096": lambda: total("add", [(1, 8, 8, 64), (1, 1, 1, 64)]),
+    "add to each position, 4096": lambda: total("add", [(1, 8, 8, 64), (1, 8, 8, 1)]),
     "sub, 4096": lambda: total("sub", [(1, 8, 8, 64), (1, 8, 8, 64)]),
     "softmax of 10": lambda: softmax(1, 10),
     "softmax of 64 rows of 49": lambda: softmax(64, 49),

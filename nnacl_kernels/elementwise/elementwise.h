@@ -129,8 +129,11 @@ typedef struct nnacl_fused_params {
     int32_t masks[NNACL_FUSED_INPUTS];
 } nnacl_fused_params;
 
-/* For the kernels of add for the DSP extension and for MVE. */
+/* For the kernels of add and sub, mul, and prelu of s8 for the DSP extension and for MVE: integers that are scaled down
+ * to those of y. */
 bool nnacl_add_accepts_small(const void *params);
+bool nnacl_product_accepts_small(const void *params);
+bool nnacl_prelu_accepts_small(const void *params);
 /* No limits to a result of floats. */
 bool nnacl_binary_accepts_unclamped(const void *params);
 
