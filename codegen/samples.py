@@ -21,7 +21,7 @@ def tolerances(program: Program, graph: Graph) -> tuple[float, float]:
     become a whole step of 1/127, so that much more has to be allowed.
     """
     used = [call for call in program.all_calls if call.kernel is not None]
-    allowed = [ops.get(call.node.op).tolerance for call in used]
+    allowed = [ops.get(call.node.op).tolerance_of(call.node.outputs[0].dtype) for call in used]
     relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in allowed)))
     absolute = max(1e-6, max((tolerance.absolute for tolerance in allowed), default=0.0))
     if requantizes(graph):

@@ -77,7 +77,7 @@ def _differences(opdef: OpDef, seed: int, reached: set[str]) -> Iterator[str]:
         outputs = [np.full(type.static_shape, 77).astype(type.dtype.numpy) for type in inferred]
         catalogue.run(kernel, params, sample.inputs, outputs)
         for position, (actual, wanted) in enumerate(zip(outputs, expected, strict=True)):
-            difference = _largest(actual, wanted, opdef.tolerance)
+            difference = _largest(actual, wanted, opdef.tolerance_of(inferred[position].dtype))
             if difference is not None:
                 yield f"{kernel.symbol}, output {position}: the largest difference is {difference:.3g}"
 

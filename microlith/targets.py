@@ -236,6 +236,18 @@ _TARGETS = (
         aliases=("arm64-i8mm",),
     ),
     Target(
+        name="arm64-linux-fp16",
+        title="AArch64 Linux, CPU with dot products and half-precision arithmetic",
+        system="hosted",
+        isa=("fp16", "dotprod", "neon", "c"),
+        tool_prefix="aarch64-linux-gnu-",
+        flags=("-march=armv8.2-a+dotprod+fp16",),
+        alignment=64,
+        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
+        user_emulator=("qemu-aarch64", "-cpu", "cortex-a76", "-L", "/usr/aarch64-linux-gnu"),
+        aliases=("arm64-fp16",),
+    ),
+    Target(
         name="armv7-linux",
         title="Armv7-A Linux with NEON",
         system="hosted",

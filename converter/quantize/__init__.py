@@ -28,6 +28,10 @@ def quantize(graph: Graph, options: QuantizeOptions, progress: Progress | None =
         from .static import quantize_static
 
         return quantize_static(graph, options, progress)
+    if options.compute == "float16":
+        from .half import quantize_half
+
+        return quantize_half(graph, options)
     from .weights_only import quantize_weights
 
     return quantize_weights(graph, options)

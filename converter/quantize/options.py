@@ -30,6 +30,8 @@ ALIASES = {
 GROUP = 32
 """Weights that share a scale in 4 bits, unless told otherwise."""
 
+COMPUTE = ("float32", "float16")
+
 ROUNDINGS = ("auto", "nearest", "adaptive")
 
 
@@ -38,6 +40,8 @@ class QuantizeOptions:
     """The defaults let every choice be made by measuring the outputs on calibration data."""
 
     scheme: str = "int8"
+    compute: str = "float32"
+    """What layers with weights of ``float16`` compute on."""
     calibrate: Any = None
     """A path, ``module:function``, a function or samples; see ``calibration_data``."""
     samples: int | None = None
@@ -100,6 +104,7 @@ class QuantizeOptions:
     def check(self) -> None:
         """Raises InputError for a choice that does not exist, and for one that would change nothing."""
         _one_of("scheme", self.scheme, SCHEMES)
+        _one_of("compute", self.compute, COMPUTE)
         _one_of("observer", self.observer, ("auto", *OBSERVERS))
         _one_of("rounding", self.rounding, ROUNDINGS)
         _one_of("contract", self.contract, ("single", "float-even"))
@@ -117,6 +122,11 @@ class QuantizeOptions:
         if self.require_int8 and self.float_layers:
             raise InputError(
                 f"--require-int8 contradicts --float-layer {self.float_layers[0]}", hint="leave one of them out"
+            )
+        if self.compute == "float16" and self.scheme != "float16":
+            raise InputError(
+                f"--compute float16 contradicts '{self.scheme}'",
+                hint="it goes with --quantize float16, and only with that",
             )
         self._check_budgets()
         if self.scheme in CALIBRATED and self.calibrate is None:

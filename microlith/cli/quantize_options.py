@@ -28,6 +28,12 @@ Quantize = Annotated[
     str | None,
     _option("--quantize", "-q", metavar="SCHEME", help="int8, 16x8, float16, weights-int8, weights-int4 or dynamic."),
 ]
+Compute = Annotated[
+    str | None,
+    _option(
+        "--compute", metavar="TYPE", help="With float16: float32, or float16 for arithmetic in half precision too."
+    ),
+]
 Config = Annotated[Path | None, _option("--quantize-config", help="A TOML file with these options.")]
 Calibrate = Annotated[
     str | None,
@@ -177,7 +183,8 @@ def print_report(report: QuantReport, explain: bool) -> None:
     for note in report.notes:
         console.print(f"[bold]without effect[/bold]: {note}", highlight=False)
     if report.floats:
-        table = Table("layer", "op", "why", title=f"{plural(len(report.floats), 'layer')} in floating point")
+        where = "single precision" if report.choices.get("compute") == "float16" else "floating point"
+        table = Table("layer", "op", "why", title=f"{plural(len(report.floats), 'layer')} in {where}")
         for layer in report.floats:
             table.add_row(layer.name, layer.op, layer.reason)
         console.print(table)

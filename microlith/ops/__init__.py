@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..dtypes import DType
+
 if TYPE_CHECKING:
     from ..ir import Node, TensorType, Value
 
@@ -28,6 +30,12 @@ class Tolerance:
 
 
 EXACT = Tolerance(0.0, 0.0)
+
+HALF = Tolerance(2e-3, 1e-3)
+"""Of an op that rounds to half precision up to three times."""
+
+HALF_SUM = Tolerance(4e-3, 1e-3)
+"""Of sums of products of halves that are formed in half precision over blocks of 32, and in single between them."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,13 @@ class OpDef:
     quant: QuantRule | None = None
     """None: the op has no integer form."""
     tolerance: Tolerance = EXACT
+    half: Tolerance | None = None
+    """The tolerance of results of half precision; None: the same."""
     doc: str = ""
+
+    def tolerance_of(self, dtype: DType) -> Tolerance:
+        """How far a result of this element type may be from the reference."""
+        return self.half if self.half is not None and dtype is DType.f16 else self.tolerance
 
     @property
     def data_positions(self) -> tuple[int, ...]:

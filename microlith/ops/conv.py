@@ -11,7 +11,7 @@ import numpy as np
 from .. import numerics
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
-from . import OpDef, QuantRule, Sample, Tolerance, register, sampling
+from . import HALF_SUM, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .quant_rules import materialize_depthwise, materialize_weighted
 from .shape_rules import require, require_dtype, require_equal, require_rank, static_shape, window_dim
 
@@ -37,15 +37,15 @@ CONV_ATTRS: dict[str, Any] = {**WINDOW_ATTRS, "groups": 1, **CLAMP_ATTRS, **INTE
 
 def infer_weighted(node: Node, shape: tuple[Dim, ...], channels: int) -> list[TensorType]:
     """Checks dtypes, bias and requant of an op with weights; the output has x's dtype."""
-    dtype = require_dtype(node, node.input(0), DType.f32, DType.s8, DType.s16)
-    require_dtype(node, node.input(1), DType.f32 if dtype is DType.f32 else DType.s8)
+    dtype = require_dtype(node, node.input(0), DType.f32, DType.f16, DType.s8, DType.s16)
+    require_dtype(node, node.input(1), dtype if dtype.is_float else DType.s8)
     bias = node.optional_input(2)
     if bias is not None:
-        allowed = {DType.f32: (DType.f32,), DType.s8: (DType.s32,), DType.s16: (DType.s32, DType.s64)}[dtype]
-        require_dtype(node, bias, *allowed)
+        integers = (DType.s32,) if dtype is DType.s8 else (DType.s32, DType.s64)
+        require_dtype(node, bias, *((DType.f32,) if dtype.is_float else integers))
         require(node, bias.shape == (channels,), f"bias '{bias.name}' is {bias.type}; [{channels}] is needed")
     requant, w_zeros = node.optional_input(3), node.optional_input(4)
-    require(node, dtype is not DType.f32 or (requant is w_zeros is None), "requant and w_zeros are for integers only")
+    require(node, not dtype.is_float or (requant is w_zeros is None), "requant and w_zeros are for integers only")
     if requant is not None:
         expected = (channels,) if requant.dtype is DType.f32 else (2, channels)
         require(node, requant.shape == expected, f"requant is {requant.type}; {list(expected)} is needed")
@@ -139,7 +139,7 @@ def windows_of(padded: np.ndarray, kernel_h: int, kernel_w: int, attrs: Attrs) -
 
 
 def finish_float(acc: np.ndarray, bias: np.ndarray | None, attrs: Attrs, dtype: np.dtype) -> np.ndarray:
-    """Bias and fused activation of a float op, in the precision of its input."""
+    """Bias and fused activation of a float op, in the precision of its input, or of its sums if that is greater."""
     y = acc if bias is None else acc + bias
     return np.clip(y, np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"])).astype(dtype)
 
@@ -163,7 +163,8 @@ def _reference(depthwise: bool, inputs: Sequence[np.ndarray | None], attrs: Attr
     assert x is not None and weights is not None
     sums = convolve_depthwise if depthwise else convolve
     if x.dtype.kind == "f":
-        return [finish_float(sums(x, weights, attrs), bias, attrs, x.dtype)]
+        wide = np.float64 if x.dtype == np.float16 else x.dtype
+        return [finish_float(sums(x.astype(wide), weights.astype(wide), attrs), bias, attrs, x.dtype)]
     assert requant is not None, "an integer convolution needs its requant input"
     centred = x.astype(np.float64) - attrs["x_zero"]
     zeros = w_zeros if w_zeros is None or depthwise else w_zeros[:, None, None, None]
@@ -218,7 +219,7 @@ def weighted_sample(
     kind = int(rng.integers(4))
     if kind < 2:
         bias = sampling.floats(rng, (channels,)) if has_bias else None
-        return Sample([x, weights, bias], {**attrs, **sampling.clamp(rng)})
+        return sampling.halved(Sample([x, weights, bias], {**attrs, **sampling.clamp(rng)}), rng, operands=2)
     rounding = sampling.weighted_rounding(rng)
     dtype: type = np.int8 if kind == 2 else np.int16
     spread = (74.0 if kind == 2 else 19000.0) * 74.0 * math.sqrt(depth)
@@ -291,6 +292,7 @@ register(
         attrs=CONV_ATTRS,
         quant=QuantRule(weight_axis=0, materialize=materialize_weighted(0)),
         tolerance=Tolerance(1e-5, 1e-5),
+        half=HALF_SUM,
         doc="2-D convolution with groups and dilation, bias and a fused clamp.",
     ),
     OpDef(
@@ -311,6 +313,7 @@ register(
         attrs=CONV_ATTRS,
         quant=QuantRule(weight_axis=3, materialize=materialize_depthwise),
         tolerance=Tolerance(1e-5, 1e-5),
+        half=HALF_SUM,
         doc="Each input channel convolved with its own filters, bias and a fused clamp.",
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from .. import numerics
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
-from . import OpDef, QuantRule, Sample, Tolerance, register, sampling
+from . import HALF_SUM, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .conv import CLAMP_ATTRS, INTEGER_ATTRS, finish_float, finish_integer, infer_weighted, weighted_sample
 from .quant_rules import materialize_dense, materialize_matmul
 from .shape_rules import broadcast_shapes, require, require_dtype, require_equal, require_rank, static_shape
@@ -39,7 +39,8 @@ def _reference_dense(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[
     x, weights, bias, requant, w_zeros = (*inputs, None, None, None)[:5]
     assert x is not None and weights is not None
     if x.dtype.kind == "f":
-        return [finish_float(x @ weights.T, bias, attrs, x.dtype)]
+        wide = np.float64 if x.dtype == np.float16 else x.dtype
+        return [finish_float(x.astype(wide) @ weights.astype(wide).T, bias, attrs, x.dtype)]
     assert requant is not None, "an integer matrix product needs its requant input"
     zeros = attrs["w_zero"] if w_zeros is None else w_zeros[:, None]
     acc = (x.astype(np.float64) - attrs["x_zero"]) @ (weights.astype(np.float64) - zeros).T
@@ -210,6 +211,7 @@ register(
         attrs={**CLAMP_ATTRS, **INTEGER_ATTRS},
         quant=QuantRule(weight_axis=0, materialize=materialize_dense),
         tolerance=Tolerance(1e-5, 1e-5),
+        half=HALF_SUM,
         doc="A fully connected layer over the last dimension, bias and a fused clamp.",
     ),
     OpDef(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..ir import Node, TensorType
-from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from . import EXACT, HALF, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .curves import POINTS, curve_at
 from .shape_rules import require, require_dtype, same_type
 
@@ -113,6 +113,8 @@ _UNARY_ATTRS: dict[str, dict[str, Any]] = {
 }
 _DOUBLE = frozenset("relu leaky_relu clip neg abs square sign sqrt rsqrt reciprocal floor ceil round".split())
 """What has kernels in double precision too."""
+_HALF = frozenset("relu leaky_relu clip hard_sigmoid hard_swish sigmoid silu tanh gelu elu".split())
+"""What has kernels in half precision too."""
 
 _EXACT_UNARY = frozenset(
     ("relu", "neg", "abs", "floor", "ceil", "round", "sqrt", "reciprocal", "sign", "square", "leaky_relu", "clip")
@@ -178,7 +180,8 @@ def _unary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
             attrs["alpha"] = float(np.float32(rng.uniform(0.05, 1.5)))
         elif name == "clip":
             attrs = dict(zip(("alpha", "beta"), sorted(float(v) for v in sampling.floats(rng, (2,))), strict=True))
-        return Sample([x.astype(np.float64) if name in _DOUBLE and rng.integers(4) == 0 else x], attrs)
+        sample = Sample([x.astype(np.float64) if name in _DOUBLE and rng.integers(4) == 0 else x], attrs)
+        return sampling.halved(sample, rng) if name in _HALF else sample
 
     return draw
 
@@ -194,6 +197,7 @@ def _unary(name: str) -> OpDef:
         attrs=_UNARY_ATTRS.get(name, {}),
         quant=QuantRule("fixed", fixed=output) if output else QuantRule("free"),
         tolerance=EXACT if name in _EXACT_UNARY else _TRANSCENDENTAL,
+        half=HALF if name in _HALF else None,
         doc=_UNARY_DOC.get(name, f"{name} of each element."),
     )
 

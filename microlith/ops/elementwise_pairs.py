@@ -74,6 +74,7 @@ _INTEGER_ATTRS: dict[str, Any] = {
 }
 _QUANTIZED_BINARY = ("add", "sub", "mul", "div", "prelu")
 _INTEGER_BINARY = ("add", "sub", "mul", "div", "mod", "fmod", "max", "min", "squared_difference", "pow")
+_HALF_BINARY = ("add", "sub", "mul", "div", "max", "min")
 _SIGNED_BINARY = ("squared_difference", "pow")
 
 
@@ -195,7 +196,8 @@ def _binary_samples(name: str) -> Callable[[np.random.Generator], Sample]:
             b = (np.where(b < 0, -0.25, 0.25) + b).astype(np.float32)
         if name != "pow" and rng.integers(4) == 0:
             a, b = a.astype(np.float64), b.astype(np.float64)
-        return Sample([a, b], sampling.clamp(rng))
+        sample = Sample([a, b], sampling.clamp(rng))
+        return sampling.halved(sample, rng, operands=2) if name in _HALF_BINARY else sample
 
     return draw
 

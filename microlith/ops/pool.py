@@ -10,7 +10,7 @@ import numpy as np
 from .. import numerics
 from ..dtypes import DType
 from ..ir import Node, TensorType
-from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from . import EXACT, HALF, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .conv import CLAMP_ATTRS, WINDOW_ATTRS
 from .quant_rules import materialize_pool
 from .shape_rules import require, require_dtype, require_rank, window_dim
@@ -38,7 +38,7 @@ _ATTRS: dict[str, Any] = {
 def _infer(node: Node) -> list[TensorType]:
     attrs = node.attrs
     unsigned = (DType.u8,) if node.op == "max_pool2d" else ()
-    dtype = require_dtype(node, node.input(0), DType.f32, DType.s8, DType.s16, *unsigned)
+    dtype = require_dtype(node, node.input(0), DType.f32, DType.f16, DType.s8, DType.s16, *unsigned)
     batch, in_h, in_w, channels = require_rank(node, node.input(0), 4)
     if attrs["kernel_h"] == 0 or attrs["kernel_w"] == 0:
         require(node, attrs["kernel_h"] == attrs["kernel_w"], "global pooling has both kernel sizes 0")
@@ -87,7 +87,7 @@ def _explicit_padding(attrs: Attrs) -> tuple[tuple[int, int], ...]:
 
 def _clamp(y: np.ndarray, attrs: Attrs, dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "f":
-        return np.clip(y.astype(dtype), np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"]))
+        return np.clip(y, np.float32(attrs["clamp_min"]), np.float32(attrs["clamp_max"])).astype(dtype)
     return np.clip(y, attrs["q_min"], attrs["q_max"]).astype(dtype)
 
 
@@ -142,7 +142,7 @@ def _samples(average: bool) -> Callable[[np.random.Generator], Sample]:
         if attrs.get("extra_bottom", 0) and not _last_window_starts_inside(height, attrs):
             attrs["extra_bottom"] = 0
         if rng.integers(2):
-            return Sample([sampling.floats(rng, shape)], {**attrs, **sampling.clamp(rng)})
+            return sampling.halved(Sample([sampling.floats(rng, shape)], {**attrs, **sampling.clamp(rng)}), rng)
         dtype = (np.int16, np.int8, np.int8 if average else np.uint8)[int(rng.integers(3))]
         if average:
             attrs |= {"x_zero": sampling.zero_point(rng), "y_zero": sampling.zero_point(rng)}
@@ -180,6 +180,7 @@ register(
         attrs=_ATTRS,
         quant=QuantRule("same", materialize=materialize_pool),
         tolerance=Tolerance(1e-6, 1e-6),
+        half=HALF,
         doc="The mean under each window.",
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from .. import numerics
 from ..dtypes import DType
 from ..ir import Dim, Node, TensorType
-from . import EXACT, OpDef, QuantRule, Sample, Tolerance, register, sampling
+from . import EXACT, HALF, OpDef, QuantRule, Sample, Tolerance, register, sampling
 from .quant_rules import materialize_mean
 from .shape_rules import data_input, fresh_dim, integers_of, length_of, normal_axis, require, require_dtype
 
@@ -32,7 +32,7 @@ def mask_of(axes: Sequence[int], rank: int) -> int:
 
 
 _DTYPES = {
-    "reduce_mean": (DType.f32, DType.f64, DType.s8, DType.s16),
+    "reduce_mean": (DType.f32, DType.f16, DType.f64, DType.s8, DType.s16),
     "reduce_sum": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
     "reduce_max": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
     "reduce_min": (DType.f32, DType.f64, DType.s8, DType.s16, DType.s32, DType.s64, DType.u64),
@@ -189,7 +189,8 @@ def _samples(name: str) -> Callable[[np.random.Generator], Sample]:
             return Sample([sampling.integers(rng, shape, dtype)], attrs)
         low, high = (0.5, 1.5) if name == "reduce_prod" else (-4.0, 4.0)
         x = sampling.floats(rng, shape, low, high)
-        return Sample([x.astype(np.float64) if rng.integers(4) == 0 else x], attrs)
+        sample = Sample([x.astype(np.float64) if rng.integers(4) == 0 else x], attrs)
+        return sampling.halved(sample, rng) if name == "reduce_mean" else sample
 
     return draw
 
@@ -266,6 +267,7 @@ register(
             attrs=_ATTRS,
             quant=_RULES.get(name),
             tolerance=EXACT if name in ("reduce_max", "reduce_min") else Tolerance(2e-6, 1e-5),
+            half=HALF,
             doc=f"{name.removeprefix('reduce_').capitalize()} over the axes whose bit is set.",
         )
         for name in _REDUCERS

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import numerics
+from . import Sample
 
 
 def size(rng: np.random.Generator, low: int = 1, high: int = 9) -> int:
@@ -24,6 +25,15 @@ def shape(rng: np.random.Generator, rank: int | None = None, high: int = 7) -> t
 def floats(rng: np.random.Generator, shape: tuple[int, ...], low: float = -4.0, high: float = 4.0) -> np.ndarray:
     """float32, evenly spread."""
     return rng.uniform(low, high, shape).astype(np.float32)
+
+
+def halved(sample: Sample, rng: np.random.Generator, operands: int = 1) -> Sample:
+    """Now and then the same sample with its first operands in half precision, if they are float32."""
+    arrays = sample.inputs[:operands]
+    if rng.integers(4) or any(array is not None and array.dtype != np.float32 for array in arrays):
+        return sample
+    halves = [None if array is None else array.astype(np.float16) for array in arrays]
+    return Sample([*halves, *sample.inputs[operands:]], sample.attrs)
 
 
 def integers(

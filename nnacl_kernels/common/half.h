@@ -26,4 +26,33 @@ static inline float nnacl_half_to_float(uint16_t half) {
     return value;
 }
 
+/* The nearest IEEE half, ties to even; too large becomes infinite. */
+static inline uint16_t nnacl_float_to_half(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
+    const uint32_t magnitude = bits & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) {
+        return (uint16_t)(sign | 0x7e00u);
+    }
+    if (magnitude >= 0x47800000u) {
+        return (uint16_t)(sign | 0x7c00u);
+    }
+    if (magnitude >= 0x38800000u) {
+        const uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1u);
+        return (uint16_t)(sign | (rounded - 0x38000000u) >> 13);
+    }
+    const uint32_t exponent = magnitude >> 23;
+    if (exponent < 102) {
+        return sign;
+    }
+    /* Subnormal: shift the significand to multiples of 2^-24. */
+    const uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;
+    const uint32_t shift = 126 - exponent;
+    const uint32_t kept = significand >> shift;
+    const uint32_t lost = significand & ((1u << shift) - 1u);
+    const uint32_t tie = 1u << (shift - 1);
+    return (uint16_t)(sign | (kept + (lost > tie || (lost == tie && (kept & 1u)))));
+}
+
 #endif

@@ -38,6 +38,28 @@ static inline void nnacl_pack_columns_f32(const float *weights, int32_t columns,
     }
 }
 
+/* Panels of halves, [depth][16]; for MVE [depth][8]. */
+#define NNACL_PANEL_F16 16
+#define NNACL_PANEL_F16_MVE 8
+
+static inline size_t nnacl_columns_f16_size(int32_t columns, int32_t depth, int32_t width) {
+    return (size_t)nnacl_panel_count(columns, width) * (size_t)width * (size_t)depth * sizeof(uint16_t);
+}
+
+/* Packs weights [columns][depth] to panels of `deep` rows; missing columns and rows become 0. */
+static inline void nnacl_pack_columns_f16(const uint16_t *weights, int32_t columns, int32_t depth, int32_t deep,
+                                          int32_t width, uint16_t *packed) {
+    const int32_t panels = nnacl_panel_count(columns, width);
+    for (int32_t panel = 0; panel < panels; panel++) {
+        for (int32_t i = 0; i < deep; i++) {
+            for (int32_t c = 0; c < width; c++) {
+                const int32_t column = panel * width + c;
+                *packed++ = column < columns && i < depth ? weights[(ptrdiff_t)column * depth + i] : 0;
+            }
+        }
+    }
+}
+
 static inline size_t nnacl_panels_f32_size(int32_t columns, int32_t depth) {
     return nnacl_columns_f32_size(columns, depth, NNACL_PANEL_F32);
 }

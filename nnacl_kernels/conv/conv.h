@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two-dimensional convolutions of f32, s8 and s16 (with weights of s8). Layouts: activations NHWC; conv2d weights OHWI
- * (I = in_c / groups); depthwise weights 1HWO with O = in_c * multiplier, output channel c * multiplier + m reads input
- * channel c.
+/* Two-dimensional convolutions of f32, f16, s8 and s16 (with weights of s8). Layouts: activations NHWC; conv2d weights
+ * OHWI (I = in_c / groups); depthwise weights 1HWO with O = in_c * multiplier, output channel c * multiplier + m reads
+ * input channel c.
  *
- * Inputs: 0 x, 1 weights, 2 bias [out_c] (optional; f32, or s32 for integers, s64 for s16), 3 requant (integers only),
- * 4 w_zeros s32 [out_c] (integers only, optional: zero points of the weights in place of w_zero).
+ * Inputs: 0 x, 1 weights, 2 bias [out_c] (optional; f32 also for f16, or s32 for integers, s64 for s16), 3 requant
+ * (integers only), 4 w_zeros s32 [out_c] (integers only, optional: zero points of the weights in place of w_zero).
  * requant is s32 [2, out_c]: row 0 the Q31 multipliers, row 1 the shifts (positive: left); under the contract
  * float-even it is f32 [out_c]: the scales x_scale * w_scale[c] / y_scale.
  * Output: 0 y. Integers: y = clamp(requant(sum((x - x_zero) * (w - w_zero)) + bias) + y_zero, q_min, q_max);
  * positions in the padding contribute nothing. f32: y = clamp(sum(x * w) + bias, clamp_min, clamp_max).
+ * f16: that of f32 rounded, where kernels for arithmetic in half precision sum up to 32 products in f16.
  * s16: sums of 64 bits, which common/requant_wide.h takes; with a bias of s32, as in LiteRT, sums and rounding of s8.
  *
  * conv2d_integer: the sums alone, as s32 (modulo 2^32); x and weights s8 or u8, each by itself. Inputs 0 x, 1 weights

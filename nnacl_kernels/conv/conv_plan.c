@@ -13,6 +13,7 @@
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
+#include "conv/depthwise_half.h"
 #include "conv/depthwise_quads.h"
 #include "conv/winograd.h"
 #include "nnacl_kernels.h"
@@ -50,9 +51,9 @@ static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in,
     if (message) {
         return message;
     }
-    if (x->dtype == NNACL_F32) {
+    if (x->dtype == NNACL_F32 || x->dtype == NNACL_F16) {
         p->has_bias = bias != NULL;
-        NNACL_REQUIRE(w->dtype == NNACL_F32, "weights must be f32 as x is");
+        NNACL_REQUIRE(w->dtype == x->dtype, "weights must be f32 or f16 as x is");
         NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->out_c), "bias must be f32 [output channels]");
         NNACL_REQUIRE(!nnacl_plan_input(in, n_in, 3) && !nnacl_plan_input(in, n_in, 4),
                       "requant and w_zeros are for integers only");
@@ -71,8 +72,9 @@ static const char *resize_common(nnacl_conv2d_params *p, const nnacl_tensor *in,
 static const char *check_operands(const nnacl_tensor *in, int32_t n_in, int32_t n_out) {
     NNACL_REQUIRE(n_in >= 2 && n_in <= 5 && n_out == 1,
                   "expected x, weights, bias, requant and w_zeros, and one output");
-    NNACL_REQUIRE(in[0].rank == 4 && (in[0].dtype == NNACL_F32 || in[0].dtype == NNACL_S8 || in[0].dtype == NNACL_S16),
-                  "x must be f32, s8 or s16 [batch, height, width, channels]");
+    NNACL_REQUIRE(in[0].rank == 4 && (in[0].dtype == NNACL_F32 || in[0].dtype == NNACL_F16 || in[0].dtype == NNACL_S8 ||
+                                      in[0].dtype == NNACL_S16),
+                  "x must be f32, f16, s8 or s16 [batch, height, width, channels]");
     NNACL_REQUIRE(in[1].rank == 4, "weights must have four dimensions");
     return NULL;
 }
@@ -152,9 +154,9 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
 /* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
 #define AVX2_POSITIONS 6
 
-/* The kernels of conv2d for AVX-512 and VNNI split their work by tiles of positions or by panels. */
+/* The kernels of conv2d for AVX-512, VNNI and halves split their work by tiles of positions or by panels. */
 static bool lists_rows(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_VNNI;
+    return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_VNNI || kernel->isa == NNACL_ISA_FP16;
 }
 
 /* Rows of a tile and floats in a vector of the kernels by Winograd. */
@@ -178,7 +180,7 @@ static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     if (!lists_rows(kernel)) {
         return conv_parts(params, kernel);
     }
-    const int32_t tiles = nnacl_conv_tiles(p, NNACL_CONV_TILE);
+    const int32_t tiles = nnacl_conv_tiles(p, kernel->dtype == NNACL_F16 ? NNACL_CONV_TILE_F16 : NNACL_CONV_TILE);
     const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
     return tiles > 0 ? tiles * nnacl_conv_chunks(p, tiles, panels) : 1;
 }
@@ -195,6 +197,17 @@ static bool reads_columns(const nnacl_kernel *kernel) {
 /* The kernels of s8 for AArch64. */
 static bool is_arm_s8(const nnacl_kernel *kernel) {
     return kernel->dtype == NNACL_S8 && (kernel->isa & (NNACL_ISA_NEON | NNACL_ISA_DOTPROD | NNACL_ISA_I8MM)) != 0;
+}
+
+/* The kernels of f16 beside the plain ones. */
+static bool is_half_vector(const nnacl_kernel *kernel) {
+    return kernel->dtype == NNACL_F16 && kernel->isa != NNACL_ISA_C;
+}
+
+/* Rows of their panels: what is listed of a window. */
+static int32_t half_panel_depth(const nnacl_conv2d_params *p) {
+    const nnacl_conv_rows rows = nnacl_conv_rows_of(p, sizeof(uint16_t));
+    return rows.taps * rows.run;
 }
 
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
@@ -271,6 +284,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
         return 0;
     }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
+    if (is_half_vector(kernel)) {
+        return (size_t)p->groups * nnacl_columns_f16_size(columns, half_panel_depth(p), NNACL_PANEL_F16);
+    }
     if (kernel->isa == NNACL_ISA_VNNI) {
         return (size_t)p->groups * nnacl_panels_quad_size(columns, depth);
     }
@@ -313,6 +329,13 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     }
     for (int32_t group = 0; group < p->groups; group++) {
         const ptrdiff_t first = (ptrdiff_t)group * columns * depth;
+        if (is_half_vector(kernel)) {
+            const int32_t deep = half_panel_depth(p);
+            const size_t size = nnacl_columns_f16_size(columns, deep, NNACL_PANEL_F16);
+            nnacl_pack_columns_f16((const uint16_t *)in[index] + first, columns, depth, deep, NNACL_PANEL_F16,
+                                   (uint16_t *)(void *)((char *)packed + (size_t)group * size));
+            continue;
+        }
         if (kernel->dtype == NNACL_F32) {
             const size_t size = nnacl_panels_f32_size(columns, depth) / sizeof(float);
             nnacl_pack_panels_f32((const float *)in[index] + first, columns, depth, (float *)packed + group * size);
@@ -390,6 +413,9 @@ static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel
     if (is_arm_s8(kernel)) {
         const nnacl_conv_band band = nnacl_depthwise_arm_band(params);
         return nnacl_conv_band_workspace(params, &band);
+    }
+    if (is_half_vector(kernel)) {
+        return nnacl_depthwise_half_workspace(params);
     }
     return is_small_s8(kernel) ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
 }

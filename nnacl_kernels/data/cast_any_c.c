@@ -8,35 +8,6 @@
 
 #define CHUNK 16
 
-/* The nearest IEEE half, ties to even; too large becomes infinite. */
-static uint16_t float_to_half(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
-    const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) {
-        return (uint16_t)(sign | 0x7e00u);
-    }
-    if (magnitude >= 0x47800000u) {
-        return (uint16_t)(sign | 0x7c00u);
-    }
-    if (magnitude >= 0x38800000u) {
-        const uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1u);
-        return (uint16_t)(sign | (rounded - 0x38000000u) >> 13);
-    }
-    const uint32_t exponent = magnitude >> 23;
-    if (exponent < 102) {
-        return sign;
-    }
-    /* Subnormal: shift the significand to multiples of 2^-24. */
-    const uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;
-    const uint32_t shift = 126 - exponent;
-    const uint32_t kept = significand >> shift;
-    const uint32_t lost = significand & ((1u << shift) - 1u);
-    const uint32_t tie = 1u << (shift - 1);
-    return (uint16_t)(sign | (kept + (lost > tie || (lost == tie && (kept & 1u)))));
-}
-
 static bool is_float(int32_t dtype) {
     return dtype == NNACL_F32 || dtype == NNACL_F16 || dtype == NNACL_F64;
 }
@@ -93,7 +64,7 @@ static void load_floats(double *wide, const void *x, int32_t first, int32_t n, i
 static void store_unsigned(void *y, const int64_t *wide, int32_t first, int32_t n, int32_t dtype) {
     switch (dtype) {
     case NNACL_F16:
-        STORE_UNSIGNED(uint16_t, float_to_half((float)v));
+        STORE_UNSIGNED(uint16_t, nnacl_float_to_half((float)v));
     case NNACL_F32:
         STORE_UNSIGNED(float, (float)v);
     default:
@@ -133,7 +104,7 @@ static void store_integers(void *y, const int64_t *wide, int32_t first, int32_t 
     case NNACL_F16:
         /* Through f32: beyond 65520 the half is infinite, and below that f32 is exact. */
         for (int32_t i = 0; i < n; i++) {
-            ((uint16_t *)y)[first + i] = float_to_half((float)wide[i]);
+            ((uint16_t *)y)[first + i] = nnacl_float_to_half((float)wide[i]);
         }
         break;
     default:
@@ -160,7 +131,7 @@ static uint16_t double_to_half(double value) {
         bits = (bits - away) | 1u;
         memcpy(&narrow, &bits, sizeof bits);
     }
-    return float_to_half(narrow);
+    return nnacl_float_to_half(narrow);
 }
 
 static void store_floats(void *y, const double *wide, int32_t first, int32_t n, int32_t dtype) {

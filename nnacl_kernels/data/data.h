@@ -158,6 +158,9 @@ typedef struct nnacl_range_params {
  * or of bytes to pixels of three. */
 bool nnacl_transpose_accepts_matrices(const void *params);
 
+/* For kernels of cast that know f32 and f16 alone. */
+bool nnacl_cast_accepts_half(const void *params);
+
 #ifdef __cplusplus
 }
 #endif

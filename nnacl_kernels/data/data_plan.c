@@ -483,6 +483,11 @@ static const char *cast_resize(void *params, const nnacl_tensor *in, int32_t n_i
     return nnacl_shape_set(&out[0], p->to, in[0].rank, in[0].dims);
 }
 
+bool nnacl_cast_accepts_half(const void *params) {
+    const nnacl_cast_params *p = params;
+    return (p->from == NNACL_F32 && p->to == NNACL_F16) || (p->from == NNACL_F16 && p->to == NNACL_F32);
+}
+
 static int32_t cast_parts(const void *params, const nnacl_kernel *kernel) {
     (void)kernel;
     return nnacl_shape_parts(((const nnacl_cast_params *)params)->count, LEAST_BYTES_PER_PART / 4);

@@ -3,7 +3,7 @@
  *
  * dense: y[r, n] = x[r, k] . weights[n, k] + bias[n], x any rank >= 1 (all but the last dimension are rows).
  * Inputs 0 x, 1 weights [n, k], 2 bias [n] (optional; f32 or s32), 3 requant (integers only; as in conv.h, with
- * out_c = n), 4 w_zeros (integers only, optional, as in conv.h). Integers and f32 as in conv.h.
+ * out_c = n), 4 w_zeros (integers only, optional, as in conv.h). Integers, f32 and f16 as in conv.h.
  *
  * matmul: y = a x b over the last two dimensions, leading dimensions broadcast (numpy rules); either operand may be
  * transposed in its last two. Inputs 0 a, 1 b, 2 bias [n] (optional, f32 only). f32, and s32 u32 s64 u64, which wrap.

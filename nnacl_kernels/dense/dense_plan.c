@@ -14,10 +14,11 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(n_in >= 2 && n_in <= 5 && n_out == 1,
                   "expected x, weights, bias, requant and w_zeros, and one output");
     const nnacl_tensor *x = &in[0], *w = &in[1], *bias = nnacl_plan_input(in, n_in, 2);
-    NNACL_REQUIRE(x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16, "x must be f32, s8 or s16");
+    const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F16;
+    NNACL_REQUIRE(is_float || x->dtype == NNACL_S8 || x->dtype == NNACL_S16, "x must be f32, f16, s8 or s16");
     NNACL_REQUIRE(x->rank >= 1 && nnacl_plan_count(x) >= 0, "x must have at least one dimension");
-    NNACL_REQUIRE(nnacl_plan_is(w, x->dtype == NNACL_F32 ? NNACL_F32 : NNACL_S8, 2) && nnacl_plan_count(w) >= 0,
-                  "weights must be [units, depth], f32 as x, or s8 with integers");
+    NNACL_REQUIRE(nnacl_plan_is(w, is_float ? x->dtype : NNACL_S8, 2) && nnacl_plan_count(w) >= 0,
+                  "weights must be [units, depth], f32 or f16 as x, or s8 with integers");
     p->units = w->dims[0];
     p->depth = w->dims[1];
     NNACL_REQUIRE(p->units >= 1 && p->depth >= 1, "there are no units, or they have no inputs");
@@ -28,7 +29,7 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
         dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
     }
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
-    if (x->dtype == NNACL_F32) {
+    if (is_float) {
         p->has_bias = bias != NULL;
         p->has_w_zeros = 0;
         NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->units), "bias must be f32 [units]");
@@ -64,9 +65,9 @@ bool nnacl_dense_accepts_s16_dsp(const void *params) {
     return nnacl_dense_accepts_centred(params) && p->x_zero == 0 && p->depth >= 2 && p->units >= 2;
 }
 
-/* The vector kernels of f32 and those of VNNI read the weights in panels. */
+/* The vector kernels of f32 and f16 and those of VNNI read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_VNNI ||
+    return kernel->isa == NNACL_ISA_VNNI || kernel->isa == NNACL_ISA_FP16 ||
            ((kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32);
 }
 
@@ -100,6 +101,9 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
     if (!has_panels(kernel) || index != 1) {
         return 0;
     }
+    if (kernel->dtype == NNACL_F16) {
+        return nnacl_columns_f16_size(p->units, p->depth, NNACL_PANEL_F16);
+    }
     return kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(p->units, p->depth)
                                       : nnacl_panels_quad_size(p->units, p->depth);
 }
@@ -123,7 +127,9 @@ static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t i
         nnacl_dense_small_pack(p, kernel->isa, in, packed);
         return;
     }
-    if (kernel->dtype == NNACL_F32) {
+    if (kernel->dtype == NNACL_F16) {
+        nnacl_pack_columns_f16(in[index], p->units, p->depth, p->depth, NNACL_PANEL_F16, packed);
+    } else if (kernel->dtype == NNACL_F32) {
         nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
     } else {
         nnacl_pack_panels_quad(in[index], p->units, p->depth, p->x_zero, packed);

@@ -10,23 +10,23 @@
  *   thresholded_relu: x above alpha, else 0. shrink: x + beta below -alpha, x - beta above alpha, else 0.
  *   is_nan, is_inf (f32 f64 -> b8): is_inf finds -inf when alpha is not 0, +inf when beta is not 0.
  *   logical_not (b8), bitwise_not (all integers).
- * lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). Of s16: a curve of 513 points, one at each 128th
- *   x, straight between them (common/curve_s16.h). How every unary function of integers runs; relu is a
- *   clip in the integers and lives in requantize.
- * binary (a, b -> y, numpy broadcasting): add sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference
- *   (f32 f64 s32 s64), pow (f32 s32 s64), prelu (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8 s16; max
- * min also s8 s16 where a, b and y are quantized alike. mod has the sign of the divisor, fmod that of the dividend.
- * Integers wrap; integer div truncates and so does pow with a negative exponent; integer div, mod and fmod by 0 give 0.
- * clamp_min and clamp_max apply to every f32 and f64 op of the family. compare (a, b -> y b8, broadcasting): equal
- * not_equal less less_equal greater greater_equal (f32 f64 s8 u8 s32 s64 u64; equal and not_equal also b8), logical_and
- * logical_or logical_xor (b8; any byte but 0 is true). bitwise_and bitwise_or bitwise_xor bit_shift_left
- * bit_shift_right (a, b -> y, broadcasting): all integers. A shift by as many places as there are bits, or by a
- * negative number, leaves 0, or the sign when a signed number goes to the right. sigmoid_table (s16): the logistic
- * function, or the hyperbolic tangent where `tanh` is 1, as LiteRT computes them: x * mult / 2^shift is x in steps of 1
- * / (24 * 512) (tanh: of 2 x in steps of 1 / (24 * 256)); input 1 is u16 [256], the values of the logistic function at
- * i / 24 in steps of 2^-16, between which is interpolated; y has steps of 2^-15. With mult 0, x * 2^shift (0 or 1) is
- * in steps of 2^-12 and the functions are those of common/fixed_point.h. where (condition b8, a, b -> y, broadcasting):
- * condition ? a : b, any type.
+ * f16, computed in f32 or f16 and rounded: relu leaky_relu clip hard_sigmoid hard_swish sigmoid silu tanh gelu elu, and
+ * of the binary ones add sub mul div max min. lut: y[i] = table[x[i] + 128]; inputs 0 x (s8), 1 table [256] (s8). Of
+ * s16: a curve of 513 points, one at each 128th x, straight between them (common/curve_s16.h). How every unary function
+ * of integers runs; relu is a clip in the integers and lives in requantize. binary (a, b -> y, numpy broadcasting): add
+ * sub mul div max min mod fmod (f32 f64 s32 s64 u64), squared_difference (f32 f64 s32 s64), pow (f32 s32 s64), prelu
+ * (f32 f64): a > 0 ? a : a * b; add sub mul div prelu also s8 s16; max min also s8 s16 where a, b and y are quantized
+ * alike. mod has the sign of the divisor, fmod that of the dividend. Integers wrap; integer div truncates and so does
+ * pow with a negative exponent; integer div, mod and fmod by 0 give 0. clamp_min and clamp_max apply to every f32 and
+ * f64 op of the family. compare (a, b -> y b8, broadcasting): equal not_equal less less_equal greater greater_equal
+ * (f32 f64 s8 u8 s32 s64 u64; equal and not_equal also b8), logical_and logical_or logical_xor (b8; any byte but 0 is
+ * true). bitwise_and bitwise_or bitwise_xor bit_shift_left bit_shift_right (a, b -> y, broadcasting): all integers. A
+ * shift by as many places as there are bits, or by a negative number, leaves 0, or the sign when a signed number goes
+ * to the right. sigmoid_table (s16): the logistic function, or the hyperbolic tangent where `tanh` is 1, as LiteRT
+ * computes them: x * mult / 2^shift is x in steps of 1 / (24 * 512) (tanh: of 2 x in steps of 1 / (24 * 256)); input 1
+ * is u16 [256], the values of the logistic function at i / 24 in steps of 2^-16, between which is interpolated; y has
+ * steps of 2^-15. With mult 0, x * 2^shift (0 or 1) is in steps of 2^-12 and the functions are those of
+ * common/fixed_point.h. where (condition b8, a, b -> y, broadcasting): condition ? a : b, any type.
  *
  * s8 add and sub (all rounding per `rounding`; under float-even the multipliers are not used but the scales):
  *   y = clamp(requant(requant((a - a_zero) << left_shift, a_mult, a_shift) +-

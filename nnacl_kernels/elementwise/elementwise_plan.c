@@ -10,6 +10,7 @@
 /* Sets of element types, as bits. */
 #define F32 (1u << NNACL_F32)
 #define FLOATS (F32 | 1u << NNACL_F64)
+#define F16 (1u << NNACL_F16)
 #define S8 (1u << NNACL_S8)
 #define S16 (1u << NNACL_S16)
 #define U8 (1u << NNACL_U8)
@@ -152,7 +153,7 @@ static const char *resize_binary(void *params, const nnacl_tensor *in, int32_t n
     nnacl_binary_params *p = params;
     const char *message = check_pair(in, n_in, n_out, types);
     NNACL_REQUIRE(!message, message);
-    if (is_one_of(in[0].dtype, FLOATS)) {
+    if (is_one_of(in[0].dtype, FLOATS | F16)) {
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min is not at most clamp_max");
     }
     if ((in[0].dtype == NNACL_S8 || in[0].dtype == NNACL_S16) && scaled) {
@@ -276,12 +277,12 @@ static nnacl_lead binary_lead(const void *params, const nnacl_kernel *kernel, in
     RESIZE(op, resize_bitwise, ALL_INTEGERS)                                                                           \
     OP(op, compare, NNACL_ALIAS_IN_PLACE, NULL)
 
-UNARY(relu, FLOATS)
-UNARY(leaky_relu, FLOATS)
-UNARY(elu, F32)
-UNARY(clip, FLOATS)
-UNARY(sigmoid, F32)
-UNARY(tanh, F32)
+UNARY(relu, FLOATS | F16)
+UNARY(leaky_relu, FLOATS | F16)
+UNARY(elu, F32 | F16)
+UNARY(clip, FLOATS | F16)
+UNARY(sigmoid, F32 | F16)
+UNARY(tanh, F32 | F16)
 UNARY(exp, F32)
 UNARY(log, F32)
 UNARY(sqrt, FLOATS)
@@ -296,11 +297,11 @@ UNARY(round, FLOATS)
 UNARY(sin, F32)
 UNARY(cos, F32)
 UNARY(erf, F32)
-UNARY(gelu, F32)
+UNARY(gelu, F32 | F16)
 UNARY(softplus, F32)
-UNARY(hard_sigmoid, F32)
-UNARY(hard_swish, F32)
-UNARY(silu, F32)
+UNARY(hard_sigmoid, F32 | F16)
+UNARY(hard_swish, F32 | F16)
+UNARY(silu, F32 | F16)
 UNARY(reciprocal, FLOATS)
 UNARY(tan, F32)
 UNARY(asin, F32)
@@ -322,12 +323,12 @@ UNARY(logical_not, B8)
 OP(lut, lut, NNACL_ALIAS_IN_PLACE, flat_lead)
 OP(sigmoid_table, sigmoid_table, NNACL_ALIAS_IN_PLACE, flat_lead)
 
-BINARY(add, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
-BINARY(sub, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
-BINARY(mul, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
-BINARY(div, FLOATS | S8 | S16 | WIDE_INTEGERS, true)
-BINARY(max, FLOATS | S8 | S16 | WIDE_INTEGERS, false)
-BINARY(min, FLOATS | S8 | S16 | WIDE_INTEGERS, false)
+BINARY(add, FLOATS | F16 | S8 | S16 | WIDE_INTEGERS, true)
+BINARY(sub, FLOATS | F16 | S8 | S16 | WIDE_INTEGERS, true)
+BINARY(mul, FLOATS | F16 | S8 | S16 | WIDE_INTEGERS, true)
+BINARY(div, FLOATS | F16 | S8 | S16 | WIDE_INTEGERS, true)
+BINARY(max, FLOATS | F16 | S8 | S16 | WIDE_INTEGERS, false)
+BINARY(min, FLOATS | F16 | S8 | S16 | WIDE_INTEGERS, false)
 BINARY(pow, F32 | INTEGERS, false)
 BINARY(squared_difference, FLOATS | INTEGERS, false)
 BINARY(mod, FLOATS | WIDE_INTEGERS, false)

@@ -9,9 +9,10 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
     nnacl_pool2d_params *p = params;
     NNACL_REQUIRE(n_in == 1 && n_out == 1, "expected one input and one output");
     const nnacl_tensor *x = &in[0];
-    NNACL_REQUIRE(x->rank == 4 && (x->dtype == NNACL_F32 || x->dtype == NNACL_S8 || x->dtype == NNACL_S16 ||
-                                   (knows_u8 && x->dtype == NNACL_U8)),
-                  "x must be f32, s8 or s16 (max_pool2d: or u8) [batch, height, width, channels]");
+    const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F16;
+    NNACL_REQUIRE(x->rank == 4 &&
+                      (is_float || x->dtype == NNACL_S8 || x->dtype == NNACL_S16 || (knows_u8 && x->dtype == NNACL_U8)),
+                  "x must be f32, f16, s8 or s16 (max_pool2d: or u8) [batch, height, width, channels]");
     NNACL_REQUIRE(nnacl_plan_count(x) >= 0, "x has too many elements");
     NNACL_REQUIRE(p->kernel_h >= 0 && p->kernel_w >= 0, "a kernel size is negative");
     NNACL_REQUIRE(p->extra_bottom >= 0 && p->extra_right >= 0, "an extra padding is negative");
@@ -38,7 +39,7 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
                   "the kernel is too large");
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->channels};
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
-    if (x->dtype == NNACL_F32) {
+    if (is_float) {
         NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
         return NULL;
     }

@@ -17,6 +17,7 @@ typedef struct reduce_kind {
     bool integers;   /* s32, s64 and u64 */
     bool scaled;     /* narrow integers are requantized */
     bool multiplies; /* they are multiplied, not summed */
+    bool halves;     /* f16 */
 } reduce_kind;
 
 static const char *check_scaled(const nnacl_reduce_params *p, int32_t dtype, int64_t count, bool multiplies) {
@@ -65,7 +66,7 @@ static const char *resize_reduce(void *params, const nnacl_tensor *in, int32_t n
     NNACL_REQUIRE(!message, message);
     const nnacl_tensor *x = &in[0];
     const bool is_integer = x->dtype == NNACL_S32 || x->dtype == NNACL_S64 || x->dtype == NNACL_U64;
-    const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F64;
+    const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F64 || (kind.halves && x->dtype == NNACL_F16);
     const bool is_narrow = x->dtype == NNACL_S8 || x->dtype == NNACL_S16;
     NNACL_REQUIRE(is_float || (kind.integers && is_integer) || is_narrow,
                   "the op is not defined for the element type of its input");
@@ -173,18 +174,18 @@ static int32_t arg_parts(const void *params, const nnacl_kernel *kernel) {
         .data_inputs = values,                                                                                         \
     };
 
-#define REDUCE(op, integers, scaled, multiplies)                                                                       \
+#define REDUCE(op, integers, scaled, multiplies, halves)                                                               \
     static const char *op##_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,              \
                                    int32_t n_out) {                                                                    \
-        const reduce_kind kind = {integers, scaled, multiplies};                                                       \
+        const reduce_kind kind = {integers, scaled, multiplies, halves};                                               \
         return resize_reduce(params, in, n_in, out, n_out, kind);                                                      \
     }                                                                                                                  \
     OP(op, reduce, op##_resize, 1 << 1)
 
-REDUCE(reduce_mean, false, true, false)
-REDUCE(reduce_sum, true, true, false)
-REDUCE(reduce_max, true, false, false)
-REDUCE(reduce_min, true, false, false)
-REDUCE(reduce_prod, true, true, true)
+REDUCE(reduce_mean, false, true, false, true)
+REDUCE(reduce_sum, true, true, false, false)
+REDUCE(reduce_max, true, false, false, false)
+REDUCE(reduce_min, true, false, false, false)
+REDUCE(reduce_prod, true, true, true, false)
 OP(argmax, arg, resize_arg, 0)
 OP(argmin, arg, resize_arg, 0)

@@ -28,7 +28,7 @@ static void draw_window(check_case *c, int32_t size, int32_t kernel, int32_t *st
 static void draw(check_case *c) {
     nnacl_conv2d_params *p = (void *)&c->params;
     const bool depthwise = strcmp(c->op->name, "depthwise_conv2d") == 0;
-    const bool is_float = c->dtype == NNACL_F32;
+    const bool is_float = c->dtype == NNACL_F32 || c->dtype == NNACL_F16;
     int32_t groups = c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 4);
     int32_t group_in = !c->bench && check_chance(c, 20) ? check_int(c, 1, 4) : check_dim(c, 20, 32);
     int32_t out_c = groups * check_dim(c, 20, 32);
@@ -63,7 +63,7 @@ static void draw(check_case *c) {
     check_input(c, c->dtype, 4, x_dims);
     const int32_t dense_dims[4] = {out_c, kernel_h, kernel_w, group_in};
     const int32_t depthwise_dims[4] = {1, kernel_h, kernel_w, out_c};
-    check_input(c, is_float ? NNACL_F32 : NNACL_S8, 4, depthwise ? depthwise_dims : dense_dims);
+    check_input(c, is_float ? c->dtype : NNACL_S8, 4, depthwise ? depthwise_dims : dense_dims);
     check_mark_constant(c);
     const bool biased = check_chance(c, 75);
     if (biased) {

@@ -5,7 +5,7 @@
 
 static void draw_dense(check_case *c) {
     nnacl_dense_params *p = (void *)&c->params;
-    const bool is_float = c->dtype == NNACL_F32;
+    const bool is_float = c->dtype == NNACL_F32 || c->dtype == NNACL_F16;
     int32_t dims[4];
     const int32_t rank = c->bench ? 2 : check_int(c, 1, 4);
     for (int32_t i = 0; i < rank - 1; i++) {
@@ -27,7 +27,7 @@ static void draw_dense(check_case *c) {
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
     check_input(c, c->dtype, rank, dims);
     const int32_t w_dims[2] = {units, depth};
-    check_input(c, is_float ? NNACL_F32 : NNACL_S8, 2, w_dims);
+    check_input(c, is_float ? c->dtype : NNACL_S8, 2, w_dims);
     check_mark_constant(c);
     const bool biased = check_chance(c, 75);
     if (biased) {

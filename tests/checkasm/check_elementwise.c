@@ -17,7 +17,7 @@ static void draw_unary(check_case *c) {
     } else if (is(c, "clip")) {
         check_clamp(c, &p->alpha, &p->beta);
     }
-    if (c->dtype == NNACL_F32 && !c->bench && check_chance(c, 30)) {
+    if ((c->dtype == NNACL_F32 || c->dtype == NNACL_F16) && !c->bench && check_chance(c, 30)) {
         check_strew(c, 0);
     }
 }
@@ -44,7 +44,7 @@ static void draw_operands(check_case *c, int32_t count, const int32_t *types) {
             dropped++;
         }
         check_input(c, types[t], rank - dropped, dims + dropped);
-        if (types[t] == NNACL_F32 && !c->bench && check_chance(c, 20)) {
+        if ((types[t] == NNACL_F32 || types[t] == NNACL_F16) && !c->moves && !c->bench && check_chance(c, 20)) {
             check_strew(c, t);
         }
     }

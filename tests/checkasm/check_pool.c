@@ -39,7 +39,7 @@ static void draw(check_case *c) {
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_FLOAT_EVEN);
     p->scale = check_chance(c, 50) ? 1.0f : check_float(c, 0.3f, 2.0f);
     check_input(c, c->dtype, 4, dims);
-    if (c->dtype == NNACL_F32 && check_chance(c, 10)) {
+    if ((c->dtype == NNACL_F32 || c->dtype == NNACL_F16) && check_chance(c, 10)) {
         check_strew(c, 0);
     }
 }

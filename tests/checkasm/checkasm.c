@@ -72,8 +72,9 @@ static void draw(check_case *c, const check_op *check, int32_t dtype, const sett
     c->random = case_seed(s->seed, check->op, dtype, index);
     c->dtype = pick_type(c, dtype);
     c->bench = bench;
-    c->relative = 1e-5;
-    c->absolute = 1e-6;
+    c->moves = dtype == NNACL_ANY;
+    c->relative = c->dtype == NNACL_F16 ? 2e-3 : 1e-5;
+    c->absolute = c->dtype == NNACL_F16 ? 1e-3 : 1e-6;
     c->n_out = 1;
     check->draw(c);
 }

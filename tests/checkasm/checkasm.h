@@ -19,6 +19,7 @@ typedef struct check_case {
     const nnacl_op *op;
     int32_t dtype; /* of input 0; what the rows under test take */
     bool bench;    /* draw a typical large instance */
+    bool moves;    /* the rows move bytes: halves are any bits, else numbers in -4 .. 4 */
     uint64_t random;
     union {
         int32_t words[NNACL_MAX_PARAMS_SIZE / 4];
@@ -65,8 +66,8 @@ void check_shape(check_case *c, int32_t rank, int32_t most, int32_t *dims);
  * types, 0 and 1 of b8) and returns them. */
 void *check_input(check_case *c, int32_t dtype, int32_t rank, const int32_t *dims);
 void *check_vector(check_case *c, int32_t dtype, int32_t size);
-/* Strews values into a float input that arithmetic treats apart: zeros of both signs, very large and small ones,
- * infinities and NaN. */
+/* Strews values into an input of f32 or f16 that arithmetic treats apart: zeros of both signs, very large and small
+ * ones, infinities and NaN. */
 void check_strew(check_case *c, int32_t index);
 /* Adds an absent input. */
 void check_absent(check_case *c);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/half.h"
 #include "guarded.h"
 #include "host.h"
 #include "run_case.h"
@@ -201,6 +202,7 @@ static double value_at(const void *data, int32_t dtype, int64_t i) {
     case NNACL_S64:
         return (double)((const int64_t *)data)[i];
     case NNACL_F16:
+        return nnacl_half_to_float(((const uint16_t *)data)[i]);
     case NNACL_U16:
         return ((const uint16_t *)data)[i];
     case NNACL_U32:
@@ -212,12 +214,16 @@ static double value_at(const void *data, int32_t dtype, int64_t i) {
     }
 }
 
+static bool is_real(int32_t dtype) {
+    return dtype == NNACL_F32 || dtype == NNACL_F64 || dtype == NNACL_F16;
+}
+
 /* Index of the first element that differs, or -1. `exact`: bit for bit; else floats may differ by the tolerance. */
 static int64_t first_difference(const check_case *c, const nnacl_tensor *out, const void *a, const void *b,
                                 bool exact) {
     const int64_t count = nnacl_element_count(out);
     const size_t size = nnacl_dtype_size(out->dtype);
-    const bool is_float = out->dtype == NNACL_F32 || out->dtype == NNACL_F64;
+    const bool is_float = is_real(out->dtype);
     double largest = 0.0;
     for (int64_t i = 0; is_float && i < count; i++) {
         const double magnitude = fabs(value_at(b, out->dtype, i));
@@ -348,7 +354,7 @@ static bool try_style(const check_case *c, const nnacl_kernel *row, const nnacl_
         const nnacl_tensor *tensor = &out->at[o];
         const unsigned char *got = (const unsigned char *)result + output_offset(out, o);
         const unsigned char *wanted = (const unsigned char *)expected + output_offset(out, o);
-        const bool skipped = loose && (tensor->dtype == NNACL_F32 || tensor->dtype == NNACL_F64);
+        const bool skipped = loose && is_real(tensor->dtype);
         const int64_t i = skipped ? -1 : first_difference(c, tensor, got, wanted, row == reference);
         if (i >= 0) {
             report_difference(row, style, where, tensor, got, wanted, i);

@@ -21,6 +21,7 @@ CROSS = (
     "arm64-linux",
     "arm64-linux-dotprod",
     "arm64-linux-i8mm",
+    "arm64-linux-fp16",
     "armv7-linux",
     "cortex-m0plus",
     "cortex-m4",

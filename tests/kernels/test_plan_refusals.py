@@ -58,7 +58,7 @@ REFUSALS: list[Refusal] = [
     ("conv2d", CONV, [X, W8], "weights"),
     ("conv2d", CONV, [X, f32(4, 3, 3)], "weights"),
     ("conv2d", CONV, [f32(8, 8, 3), W], "x must be"),
-    ("conv2d", CONV, [Tensor(F16, (1, 8, 8, 3)), W], "x must be"),
+    ("conv2d", CONV, [Tensor(S32, (1, 8, 8, 3)), W], "x must be"),
     ("conv2d", CONV, [f32(1, 0, 8, 3), W], "dimension"),
     ("conv2d", CONV, [X, W, f32(5)], "bias"),
     ("conv2d", CONV, [X, W, Tensor(S32, (4,))], "bias"),

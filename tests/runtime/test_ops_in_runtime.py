@@ -10,6 +10,7 @@ from lith_models import one_node
 
 import microlith
 from microlith import modelfile, ops
+from microlith.dtypes import DType
 from microlith.evaluate import evaluate
 from microlith.nnacl_kernels import catalogue
 from microlith.verify import verify
@@ -32,12 +33,13 @@ def test_op(name: str, tmp_path: Path) -> None:
                     if expected.dtype.kind != "f":
                         np.testing.assert_array_equal(results[key], expected, err_msg=f"seed {seed}")
                     elif expected.size:
-                        finite = np.abs(expected[np.isfinite(expected)])
+                        finite = np.abs(expected[np.isfinite(expected)]).astype(np.float64)
+                        tolerance = opdef.tolerance_of(DType.from_numpy(expected.dtype))
                         np.testing.assert_allclose(
                             results[key].astype(np.float64),
                             expected.astype(np.float64),
                             rtol=0,
-                            atol=opdef.tolerance.absolute + opdef.tolerance.relative * finite.max(initial=0),
+                            atol=tolerance.absolute + tolerance.relative * finite.max(initial=0),
                             err_msg=f"seed {seed}",
                         )
 
