@@ -64,18 +64,19 @@ def svm_regressor(g: Builder, node: OnnxNode) -> Value:
 
 
 LEAST_PROBABILITY = 1e-7
-"""Of a class, as ONNX Runtime has it."""
+"""Of one class of a pair, as ONNX Runtime has it."""
 
 
 def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
-    """SVMClassifier: each pair of classes decides for one of them, the most votes win. Of two classes it gives the
-    decision for each, or the probability that a sigmoid makes of it."""
+    """SVMClassifier: each pair of classes decides for one of them, the most votes win. The scores are the decisions of
+    the pairs (of two classes: for each), or the probabilities of the classes: a sigmoid makes one of each decision, and
+    these are coupled."""
     x, features = _features(g, node)
     labels, kind = labels_of(node), node.text("kernel_type", "LINEAR")
     counts = node.integers("vectors_per_class") or []
     slopes, shifts = node.reals("prob_a") or [], node.reals("prob_b") or []
-    if node.text("post_transform", "NONE") != "NONE" or (slopes and (len(labels) != 2 or len(shifts) != len(slopes))):
-        raise Reject("probabilities of more than two classes are not supported", "export it without them")
+    if node.text("post_transform", "NONE") != "NONE":
+        raise Reject("attribute 'post_transform' is not supported")
     if len(counts) != len(labels) or len(labels) < 2:
         raise Reject(f"{len(counts)} groups of support vectors for {len(labels)} classes are not supported")
     total = sum(counts)
@@ -92,8 +93,9 @@ def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
         matrix[first, column], matrix[second, column] = weights[j - 1, first], weights[i, second]
         votes[0, column, i] = votes[1, column, j] = 1.0
     rho = np.asarray(node.reals("rho") or [], np.float32)
-    if rho.size != len(pairs):
-        raise Reject(f"{rho.size} offsets for {len(pairs)} pairs of classes")
+    if rho.size != len(pairs) or not len(slopes) == len(shifts) in (0, len(pairs)):
+        sizes = f"{rho.size} offsets, {len(slopes)} slopes and {len(shifts)} shifts"
+        raise Reject(f"{sizes} for {len(pairs)} pairs of classes")
     alike = _kernel(g, node, x, vectors.reshape(total, features), kind)
     decisions = g.add("add", [g.add("matmul", [alike, g.const(matrix, "coefficients")]), g.const(rho, "rho")])
     is_first = g.cast(g.add("greater", [decisions, g.const(np.float32(0.0), "zero")]), DType.f32)
@@ -101,15 +103,14 @@ def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
     counted = g.add("matmul", [is_first, g.const(votes[0] - votes[1], "votes")])
     counted = g.add("add", [counted, g.const(votes[1].sum(axis=0), "votes")])
     label = chosen_label(g, counted, labels)
+    if slopes:
+        scaled = g.add("mul", [decisions, g.const(-np.asarray(slopes, np.float32), "slopes")])
+        likely = g.add("sigmoid", [g.add("add", [scaled, g.const(-np.asarray(shifts, np.float32), "shifts")])])
+        likely = g.add("clip", [likely], {"alpha": LEAST_PROBABILITY, "beta": 1.0 - LEAST_PROBABILITY})
+        return [label, g.add("couple_pairs", [likely], {"classes": len(labels)})]
     if len(labels) > 2:
         return [label, decisions]
-    if not slopes:
-        return [label, g.add("concat", [g.add("neg", [decisions]), decisions], {"axis": 1})]
-    scaled = g.add("mul", [decisions, g.const(np.float32(-slopes[0]), "slope")])
-    likely = g.add("sigmoid", [g.add("add", [scaled, g.const(np.float32(-shifts[0]), "shift")])])
-    likely = g.add("clip", [likely], {"alpha": LEAST_PROBABILITY, "beta": 1.0 - LEAST_PROBABILITY})
-    rest = g.add("sub", [g.const(np.float32(1.0), "one"), likely])
-    return [label, g.add("concat", [likely, rest], {"axis": 1})]
+    return [label, g.add("concat", [g.add("neg", [decisions]), decisions], {"axis": 1})]
 
 
 ROWS: dict[str, Row] = {"SVMClassifier": svm_classifier, "SVMRegressor": svm_regressor}

@@ -1,4 +1,4 @@
-"""Ensembles of decision trees; arithmetic in ``nnacl_kernels/tree/tree.h``."""
+"""Ensembles of decision trees and other parts of classifiers; arithmetic in ``nnacl_kernels/tree/tree.h``."""
 
 from __future__ import annotations
 
@@ -86,6 +86,55 @@ def _sample(rng: np.random.Generator) -> Sample:
     return Sample([x, nodes, splits, roots, starts, goals, weights], attrs)
 
 
+def _infer_couple_pairs(node: Node) -> list[TensorType]:
+    x, classes = node.input(0), node.attrs["classes"]
+    require_dtype(node, x, DType.f32)
+    rows, pairs = require_rank(node, x, 2)
+    require(node, 2 <= classes <= 1024, f"{classes} classes are not 2 .. 1024")
+    require(node, pairs == classes * (classes - 1) // 2, f"{pairs} pairs of {classes} classes")
+    return [TensorType(x.dtype, (rows, classes))]
+
+
+def _reference_couple_pairs(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
+    """Wu, Lin and Weng 2004, algorithm 2, in float32, so that all of its executions end after the same step."""
+    (x,), count = inputs, attrs["classes"]
+    one, two = np.float32(1), np.float32(2)
+    first, second = np.triu_indices(count, 1)
+    y = np.full((len(x), count), one / np.float32(count), np.float32)
+    for row, p in zip(x, y, strict=True):
+        r = np.zeros((count, count), np.float32)
+        r[first, second], r[second, first] = row, one - row
+        quadratic = -(r.T * r)
+        for i in range(count):
+            quadratic[i, i] = _sum(r[:, i] * r[:, i])
+        for _ in range(100):
+            q = np.array([_sum(line * p) for line in quadratic], np.float32)
+            total = _sum(p * q)
+            if np.max(np.abs(q - total)) < np.float32(0.005) / np.float32(count):
+                break
+            for i, line in enumerate(quadratic):
+                change = (total - q[i]) / line[i]
+                p[i] += change
+                total = (total + change * (change * line[i] + two * q[i])) / (one + change) / (one + change)
+                q[:] = (q + change * line) / (one + change)
+                p /= one + change
+    return [y]
+
+
+def _sum(terms: Array) -> np.float32:
+    """One after the other."""
+    total = np.float32(0)
+    for term in terms:
+        total += term
+    return total
+
+
+def _sample_couple_pairs(rng: np.random.Generator) -> Sample:
+    classes = sampling.size(rng, 2, 6)
+    shape = (sampling.size(rng, 1, 6), classes * (classes - 1) // 2)
+    return Sample([np.clip(rng.random(shape), 1e-7, 1 - 1e-7).astype(np.float32)], {"classes": classes})
+
+
 register(
     OpDef(
         name="tree_ensemble",
@@ -96,5 +145,15 @@ register(
         attrs={"targets": REQUIRED, "aggregate": SUM},
         tolerance=Tolerance(1e-6, 1e-6),
         doc="What the leaves of all trees say about each row of x: their sum, mean, least or largest weight.",
-    )
+    ),
+    OpDef(
+        name="couple_pairs",
+        inputs=("x",),
+        infer=_infer_couple_pairs,
+        reference=_reference_couple_pairs,
+        samples=_sample_couple_pairs,
+        attrs={"classes": REQUIRED},
+        tolerance=Tolerance(1e-6, 1e-6),
+        doc="Probabilities of classes from those of the first class of each pair (Wu, Lin and Weng 2004).",
+    ),
 )

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ensembles of decision trees.
+/* Ensembles of decision trees, and other parts of classifiers.
  *
  * tree_ensemble: y[n, t] is the sum, mean, least or largest of the weights for target t that row n of x finds in the
  *   leaves of all trees; 0 where no tree has one. Inputs, all but x constant:
@@ -8,6 +8,9 @@
  *   has the entries leaves[i] .. leaves[i + 1] - 1 of 5 targets s32 [k] and 6 weights [k] (type of x).
  *   A next node, or root, that is negative is the leaf ~next. Nodes come before those that they lead to.
  *   comparison: NNACL_TREE_*, plus NNACL_TREE_MISSING when it holds for NaN.
+ * couple_pairs: probabilities y f32 [N, classes] from those of the first class of each pair, x f32 [N, classes *
+ *   (classes - 1) / 2], the pairs in the order (0, 1), (0, 2), ..., (1, 2), ...; each inside 0 .. 1. By steps, at most
+ *   100, until no element of Q p is further than 0.005 / classes from p' Q p (couple_pairs_f32_c.c).
  */
 #ifndef NNACL_TREE_H
 #define NNACL_TREE_H
@@ -38,6 +41,13 @@ typedef struct nnacl_tree_ensemble_params {
     /* shapes, derived */
     int32_t rows, features, trees;
 } nnacl_tree_ensemble_params;
+
+typedef struct nnacl_couple_pairs_params {
+    /* attribute */
+    int32_t classes; /* at least 2 */
+    /* shape, derived */
+    int32_t rows;
+} nnacl_couple_pairs_params;
 
 #ifdef __cplusplus
 }

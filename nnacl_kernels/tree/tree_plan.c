@@ -5,6 +5,8 @@
 
 #define LEAST_VISITS_PER_PART 2048
 #define MOST_TARGETS 65536
+#define LEAST_ROWS_PER_PART 64
+#define MOST_CLASSES 1024
 
 static bool is_place(int32_t next, int32_t after, int32_t nodes, int32_t leaves) {
     return next < 0 ? ~next < leaves : next > after && next < nodes;
@@ -90,4 +92,41 @@ const nnacl_op nnacl_tree_ensemble_op = {
     .resize = tree_ensemble_resize,
     .workspace = tree_ensemble_workspace,
     .parts = tree_ensemble_parts,
+};
+
+static const char *couple_pairs_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out,
+                                       int32_t n_out) {
+    nnacl_couple_pairs_params *p = params;
+    const char *message = nnacl_shape_check(in, n_in, 1, 1, n_out);
+    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE(nnacl_plan_is(&in[0], NNACL_F32, 2), "x must be f32 [rows, pairs]");
+    NNACL_REQUIRE(p->classes >= 2 && p->classes <= MOST_CLASSES, "classes is outside 2 .. 1024");
+    NNACL_REQUIRE(in[0].dims[1] == p->classes * (p->classes - 1) / 2, "x has not one number for each pair of classes");
+    p->rows = in[0].dims[0];
+    const int32_t dims[2] = {p->rows, p->classes};
+    return nnacl_shape_set(&out[0], NNACL_F32, 2, dims);
+}
+
+/* The diagonal of Q, and Q p. */
+static size_t couple_pairs_workspace(const void *params, const nnacl_kernel *kernel) {
+    (void)kernel;
+    return (size_t)((const nnacl_couple_pairs_params *)params)->classes * 2 * sizeof(float);
+}
+
+static int32_t couple_pairs_parts(const void *params, const nnacl_kernel *kernel) {
+    const nnacl_couple_pairs_params *p = params;
+    (void)kernel;
+    const int32_t parts = nnacl_shape_parts(p->rows, LEAST_ROWS_PER_PART);
+    return p->rows < 1 ? 1 : parts < p->rows ? parts : p->rows;
+}
+
+const nnacl_op nnacl_couple_pairs_op = {
+    .name = "couple_pairs",
+    .params_name = "nnacl_couple_pairs_params",
+    .header = "tree/tree.h",
+    .params_size = sizeof(nnacl_couple_pairs_params),
+    .alias = NNACL_ALIAS_NONE,
+    .resize = couple_pairs_resize,
+    .workspace = couple_pairs_workspace,
+    .parts = couple_pairs_parts,
 };

@@ -50,6 +50,17 @@ static void draw_tree_ensemble(check_case *c) {
     check_mark_constant(c);
 }
 
-static const check_op ops[] = {{"tree_ensemble", draw_tree_ensemble}, {NULL, NULL}};
+static void draw_couple_pairs(check_case *c) {
+    nnacl_couple_pairs_params *p = (void *)&c->params;
+    p->classes = c->bench ? 10 : check_int(c, 2, 6);
+    const int32_t x[2] = {check_dim(c, 100, 1000), p->classes * (p->classes - 1) / 2};
+    float *value = check_input(c, NNACL_F32, 2, x);
+    for (int32_t i = 0; i < x[0] * x[1]; i++) {
+        value[i] = check_float(c, 1e-7f, 1.0f - 1e-7f);
+    }
+}
+
+static const check_op ops[] = {
+    {"tree_ensemble", draw_tree_ensemble}, {"couple_pairs", draw_couple_pairs}, {NULL, NULL}};
 
 const check_family check_tree = {"tree", ops};

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import check, make_model, numbers, run_reference, save
+from onnx_models import check, make_model, numbers, save
 
 import microlith
 from microlith import modelfile
@@ -286,26 +286,20 @@ def test_svm_classifier_of_two_classes(tmp_path: Path) -> None:
     hold("SVMClassifier", tmp_path, {"x": x}, domain="ai.onnx.ml", outputs=outputs, types=types, **two_classes())
 
 
-def test_probabilities_of_two_classes(tmp_path: Path) -> None:
-    """Platt's sigmoid of the decision, which is taken from ONNX Runtime. Its own probabilities are where an iteration
-    ends as soon as it is within 0.005 / 2 of that."""
-    x, outputs = numbers(9, 5), ["label", "scores"]
-    models = [
-        make_model(
-            [helper.make_node("SVMClassifier", ["x"], outputs, domain="ai.onnx.ml", **two_classes(**attrs))],
-            {"x": x.shape},
-            outputs,
-            types={"label": TensorProto.INT64},
-            domains=["ai.onnx.ml"],
-        )
-        for attrs in ({}, {"prob_a": [-1.6], "prob_b": [0.2]})
-    ]
-    label, scores = run_reference(models[0], {"x": x})
-    first = 1 / (1 + np.exp(-1.6 * scores[:, 1].astype(np.float64) + 0.2))
-    results = runtime_results(models[1], {"x": x}, tmp_path)
-    np.testing.assert_array_equal(results["label"], label)
-    np.testing.assert_allclose(results["scores"], np.stack([first, 1 - first], axis=1), rtol=1e-5)
-    np.testing.assert_allclose(results["scores"], run_reference(models[1], {"x": x})[1], atol=5e-3)
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_probabilities_of_classes(count: int, tmp_path: Path) -> None:
+    pairs = count * (count - 1) // 2
+    attrs = {
+        "vectors_per_class": [2] * count,
+        "support_vectors": numbers(10 * count, seed=1).tolist(),
+        "coefficients": numbers(2 * count * (count - 1), seed=2).tolist(),
+        "rho": numbers(pairs, seed=3).tolist(),
+        "classlabels_ints": list(range(3, 3 + count)),
+        "prob_a": (-1.0 - np.abs(numbers(pairs, seed=4))).tolist(),
+        "prob_b": numbers(pairs, seed=5).tolist(),
+    }
+    outputs, types, x = ("label", "scores"), {"label": TensorProto.INT64}, numbers(40, 5)
+    hold("SVMClassifier", tmp_path, {"x": x}, domain="ai.onnx.ml", outputs=outputs, types=types, **two_classes(**attrs))
 
 
 def runtime_results(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray], folder: Path) -> dict[str, np.ndarray]:
