@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import tempfile
@@ -13,27 +12,30 @@ from .. import modelfile, targets
 from ..errors import TargetError, ToolError
 from ..ir import Graph
 from . import execute
+from .code_size import Measured, measure_code
 from .project import Report, generate
-from .stack_depth import CFLAGS, StackDepth, can_measure, measure_stack
+from .stack_depth import CFLAGS, can_measure, measure_stack
 
 
-def build_and_measure(project: execute.Project) -> StackDepth:
-    """Builds a project and finds the deepest stack of a run. Raises ToolError, also when a frame has no bound."""
+def build_and_measure(project: execute.Project) -> Measured:
+    """Builds a project, finds the deepest stack of a run, and counts the code. Raises ToolError, also when a frame has
+    no bound."""
     execute.build(project, variables={"CFLAGS": CFLAGS})
     depth = measure_stack(project.folder, project.name, project.target)
     if depth.open:
         raise ToolError(f"the stack of {', '.join(depth.open)} has no bound", where=project.name)
     compiler = project.target.compiler
     version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
-    return dataclasses.replace(depth, compiler=f"{compiler} {version.strip()}")
+    code = measure_code(project.folder, project.name, project.target, project.report["params_bytes"])
+    return Measured(depth, code, f"{compiler} {version.strip()}")
 
 
 def generate_measured(
     model: str | os.PathLike[str] | Graph, target: str, output: str | os.PathLike[str], **options: Any
 ) -> Report:
-    """``generate``, with the exact depth of the stack in the header and for each layer in the report, as this machine's
-    compiler makes it. Raises TargetError for a target where code outside of the project runs too, ToolError without
-    compiler, and what ``generate`` raises."""
+    """``generate``, with the exact depth of the stack and the size of the code in the header, and for each layer in the
+    report, as this machine's compiler makes them. Raises TargetError for a target where code outside of the project
+    runs too, ToolError without compiler, and what ``generate`` raises."""
     row = targets.get(target)
     if not can_measure(row):
         hint = "leave the measuring out: the estimate that then stands there is on the safe side"
@@ -45,5 +47,5 @@ def generate_measured(
     with tempfile.TemporaryDirectory(prefix="microlith-measure-") as folder:
         first = {**options, "project": "standalone", "force": False}
         generate(graph, target, Path(folder) / "project", **first)
-        stack = build_and_measure(execute.Project.open(Path(folder) / "project"))
-    return generate(graph, target, output, stack=stack, **options)
+        measured = build_and_measure(execute.Project.open(Path(folder) / "project"))
+    return generate(graph, target, output, measured=measured, **options)

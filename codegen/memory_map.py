@@ -200,6 +200,34 @@ def _no_room(board: Board, region: MemoryRegion, where: str) -> TargetError:
     )
 
 
+def arena_in_use(program: Program) -> list[int]:
+    """For each call of a program, up to where the arenas hold something while it runs: bytes, all of them together."""
+    end = len(program.calls)
+    life: dict[int, list[int]] = {index: [0] for index in program.inputs}
+    for step, call in enumerate(program.calls):
+        for output in call.outputs if call.arrives else ():
+            life[output] = [step]
+        for index in (*call.inputs, *call.outputs):
+            if index is not None:
+                life.setdefault(index, []).append(step)
+    for index in program.outputs:
+        life.setdefault(index, []).append(end)
+    for state in program.states:
+        life[state.tensor] = [0, end]
+    used = []
+    for step, call in enumerate(program.calls):
+        tops: dict[int, int] = {}
+        for index, steps in life.items():
+            tensor = program.tensors[index]
+            if tensor.offset is not None and min(steps) <= step <= max(steps):
+                tops[tensor.region] = max(tops.get(tensor.region, 0), tensor.offset + tensor.nbytes)
+        if call.workspace and not call.elided:
+            region = call.workspace_region
+            tops[region] = max(tops.get(region, 0), call.workspace_offset + call.workspace)
+        used.append(sum(tops.values()))
+    return used
+
+
 def placement_report(
     program: Program, constants: Sequence[tuple[str, int, int]], placed: Mapping[str, ConstantRegionView]
 ) -> tuple[Mapping[str, Any], ...]:

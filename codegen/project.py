@@ -24,12 +24,12 @@ from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
 from . import closure, cmsis_nn, compact_exp, emit, projects, ramlimit, variants
+from .code_size import Measured
 from .fused_layers import arrange, is_printed, lower_for
 from .names import identifier
 from .samples import sample_view
-from .stack_depth import StackDepth
 from .trim import trim
-from .view import ModelView, build_view
+from .view import LayerView, ModelView, build_view
 
 REPORT = "report.json"
 _OPTIMIZE = {
@@ -50,7 +50,7 @@ _MOST_SAMPLE_MACS = 50_000_000
 
 @dataclass(frozen=True)
 class Report:
-    """What a generated project costs, in bytes. ``flash_bytes`` leaves out the code, which the compiler decides."""
+    """What a generated project costs, in bytes."""
 
     name: str
     target: str
@@ -75,7 +75,9 @@ class Report:
     stripes: ramlimit.Stripes | None = None
     """How the first layers are divided to keep to a limit of RAM."""
     stack_compiler: str | None = None
-    """Whose code the stack was measured in."""
+    """Whose code the stack was measured in, and the code counted."""
+    code_bytes: int | None = None
+    """Of the model's code (``code_size.py``); None where no compiler was asked."""
     ordering: Ordering | None = None
     """What the order of the layers is worth; None when it is that of the stripes."""
     regions: tuple[Mapping[str, Any], ...] = ()
@@ -85,11 +87,13 @@ class Report:
 
     @property
     def flash_bytes(self) -> int:
-        return self.weight_bytes + self.params_bytes
+        """Of flash: with the code, where that is known."""
+        return self.weight_bytes + self.params_bytes + (self.code_bytes or 0)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"generator": f"microlith {__version__}", **dataclasses.asdict(self)}
+        figures = {"flash_bytes": self.flash_bytes, "flash_has_code": self.code_bytes is not None}
+        return {"generator": f"microlith {__version__}", **dataclasses.asdict(self), **figures}
 
 
 def generate(
@@ -107,7 +111,7 @@ def generate(
     ram_limit: int | None = None,
     input_by_rows: bool = False,
     regions: Sequence[MemoryRegion] = (),
-    stack: StackDepth | None = None,
+    measured: Measured | None = None,
     without: Collection[str] = (),
     force: bool = False,
 ) -> Report:
@@ -123,8 +127,8 @@ def generate(
     source up to 16 MiB, beyond which compilers become slow. ``project`` names the build system or ecosystem that the
     folder is laid out for, one of ``projects.EMITTERS``. ``kernels`` "cmsis-nn" calls Arm's library, which the user
     brings, for the layers that it serves. ``ram_limit`` is the most bytes of arena and stack: if need be, the first
-    layers run in stripes (``stripes.py``). ``stack`` is how deep the stack of this project was found to get, in
-    place of an estimate (``measured.py``).
+    layers run in stripes (``stripes.py``). ``measured`` is what a compiler has made of this project: the stack in
+    place of an estimate, and the code (``measured.py``).
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small, or an input cannot arrive by rows), UnsupportedError (ops without kernel), ShapeError (a dimension is
@@ -188,8 +192,9 @@ def generate(
         arrivals=fitted.arrivals,
         regions=regions,
     )
-    if stack is not None:
-        view = dataclasses.replace(view, stack_size=stack.total, stack_compiler=stack.compiler)
+    if measured is not None:
+        figures: dict[str, Any] = {"stack_size": measured.stack.total, "stack_compiler": measured.compiler}
+        view = dataclasses.replace(view, **figures, code_size=measured.code.total)
     sources = [name for name in (*view.sources, *arranged.sources) if name not in arranged.texts]
     texts = {**closure.kernel_files(sources, view.headers), **arranged.texts}
     if row.is_bare_metal:
@@ -208,7 +213,7 @@ def generate(
 
     files = emit.render(view, texts, opt=_OPTIMIZE[optimize, row.system], project=project)
     report = dataclasses.replace(
-        _report(view, project, [*files, REPORT], stack),
+        _report(view, project, [*files, REPORT], measured),
         stripes=fitted.stripes,
         ordering=program.ordering,
         regions=view.placement,
@@ -335,7 +340,17 @@ def _draw(value: Value, sizes: Mapping[str, int], generator: np.random.Generator
     return generator.integers(0, 10, shape).astype(dtype.numpy)
 
 
-def _report(view: ModelView, project: str, files: list[str], stack: StackDepth | None) -> Report:
+def _compiled(layer: LayerView, measured: Measured | None) -> dict[str, int | None]:
+    """For the report: what a compiler has made of the kernel of a layer. Layers with the same kernel share its code."""
+    if measured is None or layer.elided:
+        return {"stack_bytes": None, "code_bytes": None}
+    return {
+        "stack_bytes": measured.stack.layers.get(layer.kernel),
+        "code_bytes": measured.code.files.get(layer.kernel_file),
+    }
+
+
+def _report(view: ModelView, project: str, files: list[str], measured: Measured | None) -> Report:
     def tensors(views: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
         return tuple(
             {
@@ -357,6 +372,7 @@ def _report(view: ModelView, project: str, files: list[str], stack: StackDepth |
         workspace_bytes=view.largest_workspace,
         stack_bytes=view.stack_size,
         stack_compiler=view.stack_compiler or None,
+        code_bytes=view.code_size,
         weight_bytes=view.weights_size,
         params_bytes=view.params_size,
         inputs=tensors(view.inputs),
@@ -373,8 +389,9 @@ def _report(view: ModelView, project: str, files: list[str], stack: StackDepth |
                 "macs": layer.macs,
                 "constant_bytes": layer.constant_bytes,
                 "weight_bits": layer.weight_bits,
-                "workspace_bytes": layer.workspace,
-                "stack_bytes": None if stack is None or layer.elided else stack.layers.get(layer.kernel),
+                "arena_bytes": layer.arena_used,
+                "workspace_bytes": 0 if layer.elided else layer.workspace,
+                **_compiled(layer, measured),
             }
             for layer in view.all_layers
         ),

@@ -37,8 +37,6 @@ class StackDepth:
     """The same for each kernel that it calls, by the symbol of the kernel: what is needed while such a layer runs."""
     open: tuple[str, ...]
     """Functions whose frame has no bound that the compiler knows."""
-    compiler: str = ""
-    """Who compiled it, and how."""
 
 
 @dataclass

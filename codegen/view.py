@@ -26,6 +26,7 @@ from .constant_views import Constants, ConstantView
 from .memory_map import (
     ArenaView,
     ConstantRegionView,
+    arena_in_use,
     arenas_of,
     macro_of,
     place_constants,
@@ -100,6 +101,8 @@ class LayerView:
     """As in the model, unchanged; for the report."""
     title: tuple[str, ...]
     kernel: str
+    kernel_file: str
+    """Its path inside ``kernels/``."""
     isa: str
     params: ParamsView | None
     inputs: tuple[str, ...]
@@ -124,6 +127,8 @@ class LayerView:
     """An earlier layer has the same parameters."""
     arrives: bool = False
     """No call: rows of the input are written."""
+    arena_used: int | None = None
+    """Up to where the arenas hold something while it runs, bytes; None inside of subgraphs."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +192,8 @@ class ModelView:
     tables: tuple[TableView, ...] = ()
     stack_compiler: str = ""
     """For whose code the stack size is exact; empty: an estimate on the safe side."""
+    code_size: int | None = None
+    """Of the code that this compiler makes."""
     rows: RowsView | None = None
     """How the one input arrives by rows."""
     arenas: tuple[ArenaView, ...] = ()
@@ -245,7 +252,11 @@ def build_view(
     Raises TargetError when the target's memory cannot hold it."""
     constants = Constants(name, target.alignment, binary_weights)
     scope = _Scope(program, constants, SizeTexts(program, name))
-    layers = tuple(_layer(index, call, scope) for index, call in enumerate(program.calls))
+    used_bytes = arena_in_use(program)
+    layers = tuple(
+        dataclasses.replace(_layer(index, call, scope), arena_used=used_bytes[index])
+        for index, call in enumerate(program.calls)
+    )
     rows = None if arrivals is None else rows_view(arrivals, program)
     inputs = _io([scope.tensor(i) for i in program.inputs] if arrivals is None else [arrivals.tensor], "input", scope)
     if rows is not None:
@@ -371,6 +382,7 @@ def _layer(index: int, call: Call, scope: _Scope) -> LayerView:
         key=node.name,
         title=tuple(_title(label, call, scope)),
         kernel="" if call.kernel is None else call.kernel.symbol,
+        kernel_file="" if call.kernel is None else call.kernel.file,
         isa="" if call.kernel is None else call.kernel.isa,
         params=None if call.elided or call.kernel is None else _params(label, call, scope),
         inputs=tuple(arguments),

@@ -172,7 +172,7 @@ def _measured(graph: Graph, target: str) -> tuple[Size, StackDepth | None]:
         project = execute.Project.open(Path(folder) / "project")
         stack = None
         if can_measure(project.target):
-            stack = build_and_measure(project)
+            stack = build_and_measure(project).stack
         else:
             execute.build(project)
         return execute.measure_size(project), stack

@@ -111,9 +111,13 @@ def command(
     ] = False,
     input_layout: InputLayoutOption = "keep",
     region: RegionOption = None,
-    measure_stack: Annotated[
+    measure: Annotated[
         bool,
-        typer.Option("--measure-stack", help="Compile first, and state the exact depth of the stack (boards, gcc)."),
+        typer.Option(
+            "--measure",
+            "--measure-stack",
+            help="Compile first, and state the exact depth of the stack and the size of the code (boards, gcc).",
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,7 +128,7 @@ def command(
 
     limit = parse_size("--ram-limit", ram_limit)
     graph = open_graph(model, shapes, constants, input_layout)
-    report = (generate_measured if measure_stack else generate)(
+    report = (generate_measured if measure else generate)(
         graph,
         target,
         output,
@@ -146,10 +150,17 @@ def command(
     console.print(
         f"[bold]{output}[/bold]: {plural(report.layers, 'layer')} for {target}, {count_text(report.macs)} MACs, "
         f"weights {bytes_text(report.weight_bytes)}, arena {bytes_text(report.arena_bytes)} "
-        f"(lower bound {bytes_text(report.arena_lower_bound)})\n{_stripes_text(report)}{regions_text(report.regions)}"
+        f"(lower bound {bytes_text(report.arena_lower_bound)}){_compiled_text(report)}\n"
+        f"{_stripes_text(report)}{regions_text(report.regions)}"
         f"{next_step(report, str(output))}",
         highlight=False,
     )
+
+
+def _compiled_text(report: Report) -> str:
+    if report.code_bytes is None:
+        return "; code and exact stack: --measure" if targets.get(report.target).is_bare_metal else ""
+    return f", code {bytes_text(report.code_bytes)}, stack {bytes_text(report.stack_bytes)} ({report.stack_compiler})"
 
 
 def _stripes_text(report: Report) -> str:

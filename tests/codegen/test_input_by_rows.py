@@ -140,7 +140,7 @@ def test_lines_are_pushed_as_they_come(tmp_path: Path) -> None:
 def test_stack_is_measured_through_the_pieces(tmp_path: Path) -> None:
     need_target("cortex-m4")
     generate(int8_cnn(height=23), "cortex-m4", tmp_path / "a", input_by_rows=True)
-    depth = build_and_measure(execute.Project.open(tmp_path / "a"))
+    depth = build_and_measure(execute.Project.open(tmp_path / "a")).stack
     assert "nnacl_conv2d_s8_dsp" in depth.layers and depth.total == max(depth.layers.values())
 
 
