@@ -33,6 +33,7 @@ def load(
     isa: str | Sequence[str] | None = None,
     packed_limit: int = 0,
     winograd: bool = True,
+    cores: Sequence[int] | None = None,
 ) -> Model:
     """Opens a .lith file, or the bytes of one.
 
@@ -41,10 +42,12 @@ def load(
     they are, in the mapped file; those of smaller ones are copied where a kernel is faster with another layout.
     Without ``winograd`` no float32 convolution uses Winograd's algorithm, which is faster, rounds a little more (still
     within the tolerance of the op), and keeps up to four times the bytes of its weights.
-    Raises ModelFormatError for a file that cannot be read or is damaged, and InputError for an unknown instruction set
-    or an impossible number of threads.
+    ``cores`` are numbers of cores that threads stay on, the first one that of the caller, who is not moved: bind that
+    one with ``os.sched_setaffinity``. Without it the system chooses, and always where it is not Linux.
+    Raises ModelFormatError for a file that cannot be read or is damaged, and InputError for an unknown instruction
+    set, an impossible number of threads or a core that there is not.
     """
-    return Model(_File(model, isa, packed_limit, winograd), threads)
+    return Model(_File(model, isa, packed_limit, winograd), threads, cores)
 
 
 class _File:
@@ -109,6 +112,16 @@ class _File:
         return result[0]
 
 
+def _core_numbers(cores: Sequence[int] | None) -> list[int]:
+    try:
+        numbers = [operator.index(core) for core in cores or ()]
+    except TypeError:
+        raise InputError(f"{cores!r} are no numbers of cores", hint="for example cores=[2, 3]") from None
+    if any(not 0 <= number < 4096 for number in numbers):
+        raise InputError(f"there are no cores {numbers}", hint="os.sched_getaffinity(0) says which there are")
+    return numbers
+
+
 def _destroy(session: Any, _file: _File) -> None:
     """Ends a session. The file is an argument so that it stays open until then."""
     library().lith_session_destroy(session)
@@ -117,9 +130,10 @@ def _destroy(session: Any, _file: _File) -> None:
 class Model:
     """A model that is ready to run. One run at a time: other threads wait, or use a ``clone`` of their own."""
 
-    def __init__(self, file: _File, threads: int) -> None:
+    def __init__(self, file: _File, threads: int, cores: Sequence[int] | None = None) -> None:
         """Use ``load``."""
         lib = library()
+        numbers = _core_numbers(cores)
         try:
             threads = operator.index(threads)
         except TypeError:
@@ -132,12 +146,15 @@ class Model:
         self._life = threading.Lock()  # ``cancel`` must not wait for the run that it stops
         self._process = os.getpid()
         self._threads = threads
+        self._cores = numbers
         self._message = ffi.new("lith_message *")
         self._bound: dict[tuple[str, int], np.ndarray] = {}
         self._unbound = lib.lith_model_input_count(file.pointer)
         options = ffi.new(
             "lith_session_options *", {"struct_size": ffi.sizeof("lith_session_options"), "threads": threads}
         )
+        given = ffi.new("int32_t[]", numbers)
+        options.cores, options.core_count = given, len(numbers)
         result = ffi.new("lith_session **")
         check(lib.lith_session_create(file.pointer, options, result, self._message), self._message, where=file.where)
         self._session: Any = result[0]
@@ -336,7 +353,7 @@ class Model:
 
     def clone(self, *, threads: int | None = None) -> Model:
         """A model of its own for another thread; the weights are shared."""
-        return Model(self._file, self._threads if threads is None else threads)
+        return Model(self._file, self._threads if threads is None else threads, self._cores)
 
     def close(self) -> None:
         """Gives the memory back; also at the end of a ``with`` block. May be called twice."""

@@ -202,12 +202,16 @@ typedef struct lith_session_options {
     size_t struct_size;
     const lith_allocator *allocator; /* NULL: that of the model */
     int32_t threads;                 /* 0 and 1: the calling thread only. Results do not depend on it. */
-    int32_t keep_inputs; /* 1: inputs keep their values after a run (needs more memory); 0: a run may reuse their
-                            memory, so set every input before each run */
+    int32_t keep_inputs;  /* 1: inputs keep their values after a run (needs more memory); 0: a run may reuse their
+                             memory, so set every input before each run */
+    const int32_t *cores; /* Numbers of the cores that threads stay on: the library's first thread on cores[1], the next
+                             on cores[2], and so on from the start again; cores[0] is that of the thread that calls run,
+                             which the caller binds himself if he wants. Linux and Android. NULL: the system chooses. */
+    int32_t core_count;
 } lith_session_options;
 
 #define LITH_SESSION_OPTIONS_INIT                                                                                      \
-    { sizeof(lith_session_options), NULL, 1, 0 }
+    { sizeof(lith_session_options), NULL, 1, 0, NULL, 0 }
 
 /* Makes the memory that runs of a model need. If the model is not static, nothing but lith_session_resize works until
  * that has been called. */

@@ -243,6 +243,7 @@ struct SessionOptions {
     int32_t threads = 1;
     bool keep_inputs = false;                  /* a run may otherwise reuse the memory of inputs */
     const lith_allocator *allocator = nullptr; /* nullptr: that of the model */
+    std::vector<int32_t> cores = {};           /* that threads stay on; see lith_session_options */
 };
 
 /* The memory in which a model runs. Can be moved, not copied. */
@@ -254,6 +255,8 @@ class Session {
         given.threads = options.threads;
         given.keep_inputs = options.keep_inputs ? 1 : 0;
         given.allocator = options.allocator;
+        given.cores = options.cores.empty() ? nullptr : options.cores.data();
+        given.core_count = static_cast<int32_t>(options.cores.size());
         lith_session *session = nullptr;
         detail::check(lith_session_create(model_.get(), &given, &session, &message), message);
         session_.reset(session);

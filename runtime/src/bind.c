@@ -210,23 +210,33 @@ static size_t packed_size(const lith_binding *binding, int32_t index, int32_t in
     return size == NNACL_PACKED_ELSEWHERE ? 0 : size;
 }
 
-static bool pack_input(lith_binding *binding, int32_t index, lith_packed *packed, const lith_allocator *allocator) {
+static void release_packed(lith_packed *packed, const lith_allocator *allocator) {
+    lith_slab *slab = packed->slab;
+    if (slab == NULL) {
+        /* What a binding packed is its own, const for those who read it. */
+        lith_release(allocator, (void *)(uintptr_t)packed->data, packed->size, 1);
+    } else if (--slab->users == 0) {
+        lith_release(allocator, slab->data, slab->size, 1);
+        lith_release(allocator, slab, 1, sizeof *slab);
+    }
+    packed->owned = false;
+    packed->slab = NULL;
+}
+
+/* Packs into memory that is zero. */
+static void pack_into(lith_binding *binding, int32_t index, lith_packed *packed, void *memory) {
     const lith_node *node = &binding->model->nodes[index];
     const lith_step *step = &binding->steps[index];
     const void *in[NNACL_MAX_INPUTS];
-    packed->data = lith_allocate(allocator, packed->size, 1);
-    if (packed->data == NULL) {
-        return false;
-    }
+    packed->data = memory;
     packed->owned = true;
     binding->packed_bytes += packed->size;
     for (int32_t i = 0; i < node->n_inputs; i++) {
         in[i] = node->inputs[i] >= 0 ? binding->model->tensors[node->inputs[i]].type.data : NULL;
     }
-    node->op->pack(step->params, step->kernel, packed->input, in, packed->data);
+    node->op->pack(step->params, step->kernel, packed->input, in, memory);
     lith_mapping_release(&binding->model->mapping, in[packed->input],
                          lith_type_bytes(&binding->model->tensors[node->inputs[packed->input]].type));
-    return true;
 }
 
 /* Room for every constant input that a kernel wants in another layout. */
@@ -260,6 +270,34 @@ static lith_status list_packed(lith_binding *binding, const lith_allocator *allo
     return LITH_OK;
 }
 
+static size_t slab_share(size_t size) {
+    return (size + LITH_ALIGNMENT - 1) / LITH_ALIGNMENT * LITH_ALIGNMENT;
+}
+
+/* Packs what has no data yet, all into one block: there are few large pages to fill instead of many small ones. */
+static lith_status pack_slab(lith_binding *binding, int32_t users, size_t size, const lith_allocator *allocator,
+                             lith_message *message) {
+    lith_slab *slab = lith_allocate(allocator, 1, sizeof *slab);
+    unsigned char *memory = slab != NULL ? lith_allocate(allocator, size, 1) : NULL;
+    if (memory == NULL) {
+        lith_release(allocator, slab, 1, sizeof *slab);
+        return lith_fail_memory(message, "packed weights");
+    }
+    *slab = (lith_slab){users, memory, size};
+    for (int32_t i = 0; i < binding->model->n_nodes; i++) {
+        const lith_step *step = &binding->steps[i];
+        for (int32_t j = 0; j < step->n_packed; j++) {
+            lith_packed *packed = &step->packed[j];
+            if (packed->data == NULL) {
+                packed->slab = slab;
+                pack_into(binding, i, packed, memory);
+                memory += slab_share(packed->size);
+            }
+        }
+    }
+    return LITH_OK;
+}
+
 static lith_status pack_constants(lith_binding *binding, const lith_binding *previous, const lith_allocator *allocator,
                                   lith_message *message) {
     const lith_model *model = binding->model;
@@ -267,6 +305,8 @@ static lith_status pack_constants(lith_binding *binding, const lith_binding *pre
     if (status != LITH_OK) {
         return status;
     }
+    size_t size = 0;
+    int32_t users = 0;
     for (int32_t i = 0; i < model->n_nodes; i++) {
         const lith_step *step = &binding->steps[i];
         for (int32_t j = 0; j < step->n_packed; j++) {
@@ -277,12 +317,15 @@ static lith_status pack_constants(lith_binding *binding, const lith_binding *pre
             }
             if (shared != NULL) {
                 packed->data = shared->data;
-            } else if (!pack_input(binding, i, packed, allocator)) {
+            } else if (size <= SIZE_MAX / 2 - packed->size) {
+                size += slab_share(packed->size);
+                users++;
+            } else {
                 return lith_fail_memory(message, "packed weights");
             }
         }
     }
-    return LITH_OK;
+    return users > 0 ? pack_slab(binding, users, size, allocator, message) : LITH_OK;
 }
 
 void lith_binding_inherit(lith_binding *binding, lith_binding *previous) {
@@ -293,6 +336,7 @@ void lith_binding_inherit(lith_binding *binding, lith_binding *previous) {
             lith_packed *old = find_packed(previous, i, step, packed->input, packed->size);
             if (old != NULL && old->owned && old->data == packed->data) {
                 packed->owned = true;
+                packed->slab = old->slab;
                 old->owned = false;
                 binding->packed_bytes += packed->size;
             }
@@ -383,16 +427,17 @@ static lith_status pack_node(lith_binding *binding, int32_t index, const nnacl_k
             continue;
         }
         if (packed->owned) {
-            lith_release(allocator, packed->data, packed->size, 1);
             binding->packed_bytes -= packed->size;
-            packed->owned = false;
+            release_packed(packed, allocator);
         }
         packed->input = input;
         packed->size = size;
-        if (!pack_input(binding, index, packed, allocator)) {
+        void *memory = lith_allocate(allocator, size, 1);
+        if (memory == NULL) {
             step->n_packed = 0;
             return lith_fail_memory(message, "packed weights");
         }
+        pack_into(binding, index, packed, memory);
     }
     step->n_packed = count;
     return LITH_OK;
@@ -535,7 +580,7 @@ void lith_binding_destroy(lith_binding *binding, const lith_allocator *allocator
     }
     for (size_t i = 0; i < binding->packed_count; i++) {
         if (binding->packed[i].owned) {
-            lith_release(allocator, binding->packed[i].data, binding->packed[i].size, 1);
+            release_packed(&binding->packed[i], allocator);
         }
     }
     lith_release(allocator, binding->packed, binding->packed_count, sizeof *binding->packed);

@@ -6,12 +6,20 @@
 
 #include "model.h"
 
+/* Memory that several packed constants share. */
+typedef struct lith_slab {
+    int32_t users;
+    unsigned char *data;
+    size_t size;
+} lith_slab;
+
 /* A constant in the layout of a kernel; stands in for input `input` of its node. */
 typedef struct lith_packed {
     int32_t input;
     bool owned; /* false: belongs to another binding */
-    void *data;
+    const void *data;
     size_t size;
+    lith_slab *slab; /* that `data` lies in; NULL: a block of its own */
 } lith_packed;
 
 /* A node ready to run. */

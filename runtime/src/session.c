@@ -110,6 +110,9 @@ static lith_status read_options(const lith_session_options *given, lith_session_
         return lith_fail(message, LITH_ERROR_ARGUMENT, "%d threads were asked for; 0 to 1024 are possible",
                          (int)result.threads);
     }
+    if (result.core_count < 0 || (result.core_count > 0 && result.cores == NULL)) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "cores is NULL, or core_count is negative");
+    }
     *options = result;
     return LITH_OK;
 }
@@ -155,7 +158,8 @@ lith_status lith_session_create(const lith_model *model, const lith_session_opti
     if (result->ports.inputs == NULL || result->ports.outputs == NULL || result->output_sizes == NULL) {
         status = lith_fail_memory(message, "the session");
     } else {
-        status = lith_pool_create(chosen.threads > 1 ? chosen.threads : 1, &allocator, &result->pool, message);
+        const lith_cores cores = {chosen.cores, chosen.core_count};
+        status = lith_pool_create(chosen.threads > 1 ? chosen.threads : 1, cores, &allocator, &result->pool, message);
     }
     if (status == LITH_OK && model->is_dynamic) {
         status = create_dynamic(result, message);

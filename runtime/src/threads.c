@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#if defined(__linux__)
+#define _GNU_SOURCE /* sched_setaffinity() */
+#define LITH_HAVE_AFFINITY 1
+#endif
 #if defined(__unix__) || defined(__APPLE__)
 #define _POSIX_C_SOURCE 200809L
 #define LITH_HAVE_PTHREAD 1
@@ -12,6 +16,9 @@
 #ifdef LITH_HAVE_PTHREAD
 
 #include <pthread.h>
+#ifdef LITH_HAVE_AFFINITY
+#include <sched.h>
+#endif
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -93,8 +100,8 @@ static lith_round round_of(lith_pool *pool, uint64_t number, int32_t parts) {
                         .round = number,
                         .parts = parts,
                         .dealt = parts < pool->threads ? parts : pool->threads,
-                        .task = atomic_load_explicit(&pool->task, memory_order_relaxed),
-                        .user = atomic_load_explicit(&pool->user, memory_order_relaxed)};
+                        .task = atomic_load_explicit(&pool->task, memory_order_acquire),
+                        .user = atomic_load_explicit(&pool->user, memory_order_acquire)};
 }
 
 static int32_t share_begin(const lith_round *round, int32_t number) {
@@ -183,9 +190,8 @@ static void *worker_main(void *argument) {
         if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) {
             return NULL;
         }
-        lith_round round = round_of(pool, seen, atomic_load_explicit(&pool->parts, memory_order_relaxed));
+        lith_round round = round_of(pool, seen, atomic_load_explicit(&pool->parts, memory_order_acquire));
         /* What was read belongs together if no other round began; and none begins before the parts of this are done. */
-        atomic_thread_fence(memory_order_acquire);
         if (atomic_load_explicit(&pool->round, memory_order_relaxed) != seen) {
             continue;
         }
@@ -272,6 +278,39 @@ void lith_pool_run(lith_pool *pool, lith_task task, void *user, int32_t parts) {
     }
 }
 
+#ifdef LITH_HAVE_AFFINITY
+
+/* Moves the calling thread to a core, on which the threads that it starts then are; `before` gets where it was. */
+static bool move_to(int32_t core, cpu_set_t *before) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof *before, before) != 0) {
+        return false;
+    }
+    CPU_SET((size_t)core, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+static void move_back(const cpu_set_t *before) {
+    sched_setaffinity(0, sizeof *before, before);
+}
+
+#else
+
+typedef int cpu_set_t;
+
+static bool move_to(int32_t core, cpu_set_t *before) {
+    (void)core;
+    (void)before;
+    return false;
+}
+
+static void move_back(const cpu_set_t *before) {
+    (void)before;
+}
+
+#endif
+
 /* Signals of the process are handled by the caller's threads. */
 static bool start(lith_worker *worker) {
     sigset_t all, before;
@@ -282,8 +321,26 @@ static bool start(lith_worker *worker) {
     return error == 0;
 }
 
-lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, lith_pool **pool,
+static lith_status start_on(lith_worker *worker, int32_t core, lith_message *message) {
+    cpu_set_t before;
+    if (core >= 0 && !move_to(core, &before)) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "a thread cannot be bound to core %d of this machine",
+                         (int)core);
+    }
+    const bool started = start(worker);
+    if (core >= 0) {
+        move_back(&before);
+    }
+    return started ? LITH_OK : lith_fail(message, LITH_ERROR_MEMORY, "the system does not start another thread");
+}
+
+lith_status lith_pool_create(int32_t threads, lith_cores cores, const lith_allocator *allocator, lith_pool **pool,
                              lith_message *message) {
+    for (int32_t i = 0; i < cores.count; i++) {
+        if (cores.numbers[i] < 0) {
+            return lith_fail(message, LITH_ERROR_ARGUMENT, "there is no core %d", (int)cores.numbers[i]);
+        }
+    }
     lith_pool *result = lith_allocate(allocator, 1, sizeof *result);
     lith_worker *workers = lith_allocate(allocator, (size_t)threads, sizeof *workers);
     if (result == NULL || workers == NULL) {
@@ -310,9 +367,11 @@ lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, l
         atomic_init(&workers[i].done, 0);
     }
     for (int32_t i = 1; i < threads; i++) {
-        if (!start(&workers[i])) {
+        const int32_t core = cores.count > 0 ? cores.numbers[i % cores.count] : -1;
+        const lith_status status = start_on(&workers[i], core, message);
+        if (status != LITH_OK) {
             lith_pool_destroy(result, allocator);
-            return lith_fail(message, LITH_ERROR_MEMORY, "the system does not start %d threads", (int)threads);
+            return status;
         }
         result->started = i;
     }
@@ -347,8 +406,9 @@ struct lith_pool {
     int32_t threads;
 };
 
-lith_status lith_pool_create(int32_t threads, const lith_allocator *allocator, lith_pool **pool,
+lith_status lith_pool_create(int32_t threads, lith_cores cores, const lith_allocator *allocator, lith_pool **pool,
                              lith_message *message) {
+    (void)cores;
     lith_pool *result = lith_allocate(allocator, 1, sizeof *result);
     if (result == NULL) {
         return lith_fail_memory(message, "the threads");

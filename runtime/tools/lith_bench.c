@@ -13,6 +13,7 @@ static const char usage[] = "usage: lith_bench MODEL.lith [options]\n"
                             "\n"
                             "  --shape NAME=1,3,8  shape of an input, for sizes that the model leaves open\n"
                             "  --threads N         1 unless given\n"
+                            "  --cores 2,3         the cores that the threads stay on, in turn (Linux)\n"
                             "  --isa NAMES         only these instruction sets: c, or c,avx2, ...\n"
                             "  --repeat N          measured runs; 50 unless given\n"
                             "  --warmup N          runs before them; 5 unless given\n"
@@ -54,7 +55,7 @@ static void print_result(const tool *self, const int64_t *sorted, int32_t count,
 
 int main(int argc, char **argv) {
     tool self = {"lith_bench", NULL, NULL, NULL, {{0}}};
-    const char *shapes[MAX_OPTIONS], *isa = NULL;
+    const char *shapes[MAX_OPTIONS], *isa = NULL, *cores = NULL;
     int32_t n_shapes = 0, threads = 1, repeat = 50, warmup = 5;
     bool profile = false, json = false;
     for (int i = 1; i < argc; i++) {
@@ -66,6 +67,8 @@ int main(int argc, char **argv) {
             shapes[n_shapes++] = tool_argument(&self, argc, argv, &i);
         } else if (strcmp(word, "--isa") == 0) {
             isa = tool_argument(&self, argc, argv, &i);
+        } else if (strcmp(word, "--cores") == 0) {
+            cores = tool_argument(&self, argc, argv, &i);
         } else if (strcmp(word, "--threads") == 0) {
             threads = tool_number(&self, word, tool_argument(&self, argc, argv, &i), 1, 1024);
         } else if (strcmp(word, "--repeat") == 0) {
@@ -86,7 +89,7 @@ int main(int argc, char **argv) {
         fputs(usage, stderr);
         return 2;
     }
-    tool_open(&self, isa, threads);
+    tool_open(&self, isa, threads, cores);
     tool_resize(&self, shapes, n_shapes);
 
     int32_t count = lith_model_input_count(self.model);

@@ -31,6 +31,7 @@ static const char usage[] = "usage: lith_run MODEL.lith [--input NAME=FILE]... [
                             "  --output-dir DIR    writes each output to DIR/<index>_<name>.npy; makes DIR\n"
                             "  --shape NAME=1,3,8  shape of an input, for sizes that the model leaves open\n"
                             "  --threads N         1 unless given\n"
+                            "  --cores 2,3         the cores that the threads stay on, in turn (Linux)\n"
                             "  --isa NAMES         only these instruction sets: c, or c,avx2, ...\n"
                             "  --repeat N          runs so often and prints the fastest and the mean time\n"
                             "  --profile           prints the time of each node\n"
@@ -44,6 +45,7 @@ typedef struct options {
     int32_t n_shapes;
     const char *output_dir;
     const char *isa;
+    const char *cores;
     int32_t threads;
     int32_t repeat;
     bool profile;
@@ -63,6 +65,8 @@ static void read_options(tool *self, options *chosen, int argc, char **argv) {
             chosen->output_dir = tool_argument(self, argc, argv, &i);
         } else if (strcmp(word, "--isa") == 0) {
             chosen->isa = tool_argument(self, argc, argv, &i);
+        } else if (strcmp(word, "--cores") == 0) {
+            chosen->cores = tool_argument(self, argc, argv, &i);
         } else if (strcmp(word, "--threads") == 0) {
             chosen->threads = tool_number(self, word, tool_argument(self, argc, argv, &i), 1, 1024);
         } else if (strcmp(word, "--repeat") == 0) {
@@ -212,9 +216,9 @@ static void show_outputs(const tool *self, const options *chosen) {
 
 int main(int argc, char **argv) {
     tool self = {"lith_run", NULL, NULL, NULL, {{0}}};
-    options chosen = {{NULL}, 0, {NULL}, 0, NULL, NULL, 1, 1, false};
+    options chosen = {{NULL}, 0, {NULL}, 0, NULL, NULL, NULL, 1, 1, false};
     read_options(&self, &chosen, argc, argv);
-    tool_open(&self, chosen.isa, chosen.threads);
+    tool_open(&self, chosen.isa, chosen.threads, chosen.cores);
     tool_resize(&self, chosen.shapes, chosen.n_shapes);
     if (chosen.output_dir != NULL && make_folder(chosen.output_dir) != 0 && errno != EEXIST) {
         tool_fail(&self, "cannot make the folder %s: %s", chosen.output_dir, strerror(errno));

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#if defined(__linux__)
+#define _GNU_SOURCE /* sched_setaffinity() */
+#include <sched.h>
+#endif
+
 #include "tool.h"
 
 #include <errno.h>
@@ -6,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAX_CORES 256
 
 static void complain(const tool *self, const char *format, va_list arguments) {
     fprintf(stderr, "%s: ", self->program);
@@ -52,13 +59,41 @@ int32_t tool_number(const tool *self, const char *option, const char *text, int3
     return (int32_t)value;
 }
 
-void tool_open(tool *self, const char *isa, int32_t threads) {
+/* Reads "0,2,3" and moves this thread to the first one. */
+static int32_t read_cores(const tool *self, const char *text, int32_t numbers[MAX_CORES]) {
+    int32_t count = 0;
+    for (const char *at = text; *at != '\0'; count++) {
+        char *end = NULL;
+        const long number = strtol(at, &end, 10);
+        if (end == at || (*end != ',' && *end != '\0') || number < 0 || number > 4095 || count == MAX_CORES) {
+            tool_usage(self, "--cores takes numbers of cores with commas between them, not '%s'", text);
+        }
+        numbers[count] = (int32_t)number;
+        at = *end == ',' ? end + 1 : end;
+    }
+#if defined(__linux__)
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (count > 0 && numbers[0] < CPU_SETSIZE) {
+        CPU_SET((size_t)numbers[0], &one);
+    }
+    if (count > 0 && sched_setaffinity(0, sizeof one, &one) != 0) {
+        tool_usage(self, "--cores: this machine has no core %d for this program", (int)numbers[0]);
+    }
+#endif
+    return count;
+}
+
+void tool_open(tool *self, const char *isa, int32_t threads, const char *cores) {
+    int32_t numbers[MAX_CORES];
     lith_model_options model_options = LITH_MODEL_OPTIONS_INIT;
     lith_session_options session_options = LITH_SESSION_OPTIONS_INIT;
     if (isa != NULL && lith_isa_parse(isa, &model_options.isa_mask, &self->message) != LITH_OK) {
         tool_usage(self, "--isa: %s", self->message.text);
     }
     session_options.threads = threads;
+    session_options.cores = numbers;
+    session_options.core_count = cores != NULL ? read_cores(self, cores, numbers) : 0;
     tool_check(self, lith_model_open(self->path, &model_options, &self->model, &self->message));
     tool_check(self, lith_session_create(self->model, &session_options, &self->session, &self->message));
 }

@@ -37,8 +37,8 @@ const char *tool_argument(const tool *self, int argc, char **argv, int *i);
 /* A whole number from `low` to `high`; exits for anything else. */
 int32_t tool_number(const tool *self, const char *option, const char *text, int32_t low, int32_t high);
 
-/* Opens the model; `isa` may be NULL. */
-void tool_open(tool *self, const char *isa, int32_t threads);
+/* Opens the model; `isa` and `cores` ("2,3", for the threads in turn) may be NULL. */
+void tool_open(tool *self, const char *isa, int32_t threads, const char *cores);
 
 /* Sets the shapes of inputs: `shapes` holds `count` texts "name=1,3,224,224". Exits when a size stays open. */
 void tool_resize(tool *self, const char *const *shapes, int32_t count);

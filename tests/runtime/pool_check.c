@@ -2,6 +2,7 @@
 /* The pool of threads: all work is done once, by whatever number of threads, however they are delayed. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,17 +80,21 @@ static void check_stall(const lith_allocator *allocator) {
     lith_message message;
     lith_pool *pool = NULL;
     job self;
-    require(lith_pool_create(2, allocator, &pool, &message) == LITH_OK, "no pool");
+    require(lith_pool_create(2, (lith_cores){NULL, 0}, allocator, &pool, &message) == LITH_OK, "no pool");
     do {
         run_once(pool, &self, 4, -1000000);
     } while (atomic_load(&self.others) == 0);
-    /* A worker that stays away for long in the middle of its part: the caller does not count on it for a while. */
-    do {
-        run_once(pool, &self, 2, 20000000);
-    } while (atomic_load(&self.others) == 0);
-    const int64_t stalled = lith_now();
-    run_once(pool, &self, 4, 0);
-    require(atomic_load(&self.calls) == 1 || lith_now() - stalled > 10000000, "the caller did not work alone");
+    /* A worker that stays away for long in the middle of its part: the caller does not count on it for a while. On a
+     * machine that is busy the caller may itself be kept from its core for as long, and then blames nobody. */
+    bool alone = false;
+    for (int32_t attempt = 0; attempt < 50 && !alone; attempt++) {
+        do {
+            run_once(pool, &self, 2, 20000000);
+        } while (atomic_load(&self.others) == 0);
+        run_once(pool, &self, 4, 0);
+        alone = atomic_load(&self.calls) == 1;
+    }
+    require(alone, "the caller did not work alone");
     int64_t until = lith_now() + 10000000000;
     do {
         run_once(pool, &self, 4, -1000000);
@@ -104,7 +109,7 @@ int main(void) {
     for (int32_t threads = 1; threads <= 5; threads++) {
         lith_pool *pool = NULL;
         job self;
-        require(lith_pool_create(threads, &allocator, &pool, &message) == LITH_OK, "no pool");
+        require(lith_pool_create(threads, (lith_cores){NULL, 0}, &allocator, &pool, &message) == LITH_OK, "no pool");
         for (int32_t round = 0; round < 300; round++) {
             run_once(pool, &self, 1 + round % 23, 0);
             if (round % 50 == 49) {

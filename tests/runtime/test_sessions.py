@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ import microlith
 from microlith import model_generated as fb
 from microlith import modelfile
 from microlith.dtypes import DType
+from microlith.errors import InputError
 from microlith.ir import Graph
 from microlith.runtime import RunCancelledError
 
@@ -238,3 +240,22 @@ def test_packed_weights_do_not_stay_in_memory_twice(tmp_path: Path) -> None:
             resident += next(int(text.split()[1]) for text in lines[number:] if text.startswith("Rss:"))
     assert 0 < resident < 1024  # kB, of 8192
     np.testing.assert_array_equal(model.clone().run(inputs_for(graph))["y"], y)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system cannot bind threads to cores")
+def test_threads_stay_on_their_cores(tmp_path: Path) -> None:
+    b = Build("dense")
+    graph = b.outputs(b.op("dense", b.input("x", (1, 8)), b.noise(8, 8), b.noise(8), output="y"))
+    modelfile.save(graph, tmp_path / "m")
+    core = max(os.sched_getaffinity(0))
+    before, own = set(Path("/proc/self/task").iterdir()), os.sched_getaffinity(0)
+    model = microlith.load(tmp_path / "m", threads=3, cores=[min(own), core])
+    started = sorted(int(thread.name) for thread in set(Path("/proc/self/task").iterdir()) - before)
+    assert [os.sched_getaffinity(thread) for thread in started] == [{core}, {min(own)}]
+    assert os.sched_getaffinity(0) == own
+    assert model.clone(threads=1).threads == 1
+    with pytest.raises(InputError, match="core 4000 of this machine"):
+        microlith.load(tmp_path / "m", threads=2, cores=[0, 4000])
+    for wrong in ([-1], [5000], ["a"]):
+        with pytest.raises(InputError, match="cores"):
+            microlith.load(tmp_path / "m", threads=2, cores=wrong)  # type: ignore[arg-type]
