@@ -290,7 +290,8 @@ def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callab
                 for value, file in zip(inputs, files, strict=True):
                     reader = _reader(file, [value], images)
                     assert reader is not None
-                    feed |= next(reader())[1]
+                    parts = [array for _, arrays in reader() for array in arrays.values()]
+                    feed[value.name] = parts[0] if len(parts) == 1 else np.concatenate(parts)
                 yield str(files[0]), feed
 
         return side_by_side
@@ -314,7 +315,11 @@ def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> Callab
 
 def _files(folder: Path) -> list[Path]:
     known = (*ARRAY_SUFFIXES, *RAW_SUFFIXES, *IMAGE_SUFFIXES)
-    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.suffix.lower() in known)
+    files = sorted(
+        file
+        for file in folder.rglob("*")
+        if file.is_file() and file.suffix.lower() in known and not file.name.startswith(".")
+    )
     if not files:
         raise CalibrationError(
             "the folder holds no data", where=str(folder), hint=f"files that end in {', '.join(known)}"

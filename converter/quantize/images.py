@@ -26,7 +26,8 @@ class ImageOptions:
     scale: float = 1.0
     """1/255 takes pixels to 0 … 1 before the mean is subtracted."""
     resize: tuple[int, int] | None = None
-    """Height and width that pictures get first. None: those of the crop, else of the model."""
+    """Height and width that pictures get first, bilinear with antialiasing. None: those of the model; with ``crop``
+    their own."""
     crop: tuple[int, int] | None = None
     """Height and width that are cut out of the middle."""
     layout: str | None = None
@@ -36,21 +37,32 @@ class ImageOptions:
 
 
 def read_image(path: Path, value: Value, options: ImageOptions) -> np.ndarray:
-    """[1, c, h, w] or [1, h, w, c], of the type of the input.
+    """[1, c, h, w] or [1, h, w, c], of the type of the input. A picture stands as its EXIF data says; of one that moves
+    it is the first frame; alpha counts for inputs of four channels only; 16 bits become 8.
 
     Raises InputError for what cannot be read or does not fit, ToolError without Pillow.
     """
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError as error:
         raise ToolError("reading pictures needs Pillow", hint="pip install 'microlith[images]'") from error
     layout, channels, size = _geometry(value, options, path)
     try:
         with Image.open(path) as picture:
-            image = picture.convert("L" if channels == 1 else "RGB" if channels == 3 else "RGBA")
+            upright = ImageOps.exif_transpose(picture)
+            if upright.mode.startswith("I;16"):  # Pillow would clip them
+                upright = Image.fromarray((np.asarray(upright, np.float64) / 257.0).round().astype(np.uint8))
+            is_real = upright.mode in ("I", "F")
+            image = upright.convert("L" if channels == 1 else "RGB" if channels == 3 else "RGBA")
     except Exception as error:  # Pillow raises many types on a damaged file
         raise InputError(f"cannot be read as a picture: {error}", where=str(path)) from error
-    height, width = options.resize or options.crop or size
+    if is_real:
+        raise InputError(
+            f"holds numbers of type '{upright.mode}', not pixels from 0 to 255",
+            where=str(path),
+            hint="save such data as .npy",
+        )
+    height, width = options.resize or ((image.height, image.width) if options.crop else size)
     if image.size != (width, height):
         image = image.resize((width, height), Image.Resampling.BILINEAR)
     pixels = np.asarray(image, np.float64).reshape(height, width, channels)
@@ -66,7 +78,14 @@ def read_image(path: Path, value: Value, options: ImageOptions) -> np.ndarray:
         pixels = pixels[..., ::-1]
     real = (pixels * options.scale - np.asarray(options.mean)) / np.asarray(options.std)
     dtype = np.dtype(value.dtype.numpy)
-    real = np.rint(real) if dtype.kind in "iu" else real
+    if dtype.kind in "iu":
+        real, limits = np.rint(real), np.iinfo(dtype)
+        if real.min(initial=0) < limits.min or real.max(initial=0) > limits.max:
+            raise InputError(
+                f"pixels become {real.min():g} to {real.max():g}, and input '{value.name}' is {dtype}",
+                where=str(path),
+                hint=f"--mean 128 brings them to {limits.min} … {limits.max}" if dtype == np.int8 else "",
+            )
     return np.ascontiguousarray(real.transpose(2, 0, 1) if layout == "nchw" else real).astype(dtype)[None]
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from microlith.converter import convert
+from microlith.converter.quantize import QuantizeOptions, QuantReport
 from microlith.converter.quantize.calibration_data import CalibrationError, open_calibration
 from microlith.converter.quantize.images import ImageOptions, read_image
 from microlith.dtypes import DType
 from microlith.errors import InputError
 from microlith.ir import Graph, TensorType, Value
+
+from . import onnx_nets
 
 X = np.arange(5 * 2 * 3, dtype=np.float32).reshape(5, 2, 3)
 
@@ -231,3 +236,25 @@ def test_pictures(tmp_path: Path) -> None:
         read_image(tmp_path / "p.png", value, ImageOptions(std=(0.0,)))
     with pytest.raises(InputError, match="takes no pictures"):
         read_image(tmp_path / "p.png", Value("x", TensorType(DType.f32, (1, 9))), ImageOptions())
+
+
+def test_samples_are_not_kept() -> None:
+    """However many there are: beside those of the search no more than a few live at a time."""
+    alive: set[int] = set()
+    most = 0
+
+    def generate() -> Iterator[np.ndarray]:
+        nonlocal most
+        for number in range(150):
+            sample = np.random.default_rng(number).standard_normal((1, 16)).astype(np.float32)
+            alive.add(id(sample))
+            weakref.finalize(sample, alive.discard, id(sample))
+            most = max(most, len(alive))
+            yield sample
+            del sample
+
+    options = QuantizeOptions(calibrate=generate, search_samples=4)
+    reports: list[QuantReport] = []
+    convert(onnx_nets.dense(np.random.default_rng(0)), quantization=options, report=reports.append)
+    assert reports[0].samples == 150
+    assert most < 10
