@@ -1441,6 +1441,135 @@ class RangeT:
         return RangeEnd(builder)
 
 
+class PackedInput:
+    __slots__ = ["_tab"]
+
+    @classmethod
+    def GetRootAs(cls, buf, offset: int = 0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, offset)
+        x = PackedInput()
+        x.Init(buf, n + offset)
+        return x
+
+    @classmethod
+    def GetRootAsPackedInput(cls, buf, offset=0):
+        """This method is deprecated. Please switch to GetRootAs."""
+        return cls.GetRootAs(buf, offset)
+
+    @classmethod
+    def PackedInputBufferHasIdentifier(cls, buf, offset, size_prefixed=False):
+        return flatbuffers.util.BufferHasIdentifier(buf, offset, b"\x4c\x49\x54\x48", size_prefixed=size_prefixed)
+
+    # PackedInput
+    def Init(self, buf: bytes, pos: int):
+        self._tab = flatbuffers.table.Table(buf, pos)
+
+    # PackedInput
+    def Kernel(self) -> str | None:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(4))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # PackedInput
+    def Node(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(6))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # PackedInput
+    def Input(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(8))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
+    # PackedInput
+    def Buffer(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
+        return -1
+
+
+def PackedInputStart(builder: flatbuffers.Builder):
+    builder.StartObject(4)
+
+
+def PackedInputAddKernel(builder: flatbuffers.Builder, kernel: int):
+    builder.PrependUOffsetTRelativeSlot(0, flatbuffers.number_types.UOffsetTFlags.py_type(kernel), 0)
+
+
+def PackedInputAddNode(builder: flatbuffers.Builder, node: int):
+    builder.PrependUint32Slot(1, node, 0)
+
+
+def PackedInputAddInput(builder: flatbuffers.Builder, input: int):
+    builder.PrependUint32Slot(2, input, 0)
+
+
+def PackedInputAddBuffer(builder: flatbuffers.Builder, buffer: int):
+    builder.PrependInt32Slot(3, buffer, -1)
+
+
+def PackedInputEnd(builder: flatbuffers.Builder) -> int:
+    return builder.EndObject()
+
+
+class PackedInputT:
+    # PackedInputT
+    def __init__(
+        self,
+        kernel=None,
+        node=0,
+        input=0,
+        buffer=-1,
+    ):
+        self.kernel = kernel  # type: Optional[str]
+        self.node = node  # type: int
+        self.input = input  # type: int
+        self.buffer = buffer  # type: int
+
+    @classmethod
+    def InitFromBuf(cls, buf, pos):
+        packedInput = PackedInput()
+        packedInput.Init(buf, pos)
+        return cls.InitFromObj(packedInput)
+
+    @classmethod
+    def InitFromPackedBuf(cls, buf, pos=0):
+        n = flatbuffers.encode.Get(flatbuffers.packer.uoffset, buf, pos)
+        return cls.InitFromBuf(buf, pos + n)
+
+    @classmethod
+    def InitFromObj(cls, packedInput):
+        x = PackedInputT()
+        x._UnPack(packedInput)
+        return x
+
+    # PackedInputT
+    def _UnPack(self, packedInput):
+        if packedInput is None:
+            return
+        self.kernel = packedInput.Kernel()
+        self.node = packedInput.Node()
+        self.input = packedInput.Input()
+        self.buffer = packedInput.Buffer()
+
+    # PackedInputT
+    def Pack(self, builder):
+        if self.kernel is not None:
+            kernel = builder.CreateString(self.kernel)
+        PackedInputStart(builder)
+        if self.kernel is not None:
+            PackedInputAddKernel(builder, kernel)
+        PackedInputAddNode(builder, self.node)
+        PackedInputAddInput(builder, self.input)
+        PackedInputAddBuffer(builder, self.buffer)
+        return PackedInputEnd(builder)
+
+
 class Model:
     __slots__ = ["_tab"]
 
@@ -1607,9 +1736,47 @@ class Model:
         o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(20))
         return o == 0
 
+    # Model
+    def Packed(self, j: int) -> PackedInput | None:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(22))
+        if o != 0:
+            x = self._tab.Vector(o)
+            x += flatbuffers.number_types.UOffsetTFlags.py_type(j) * 4
+            x = self._tab.Indirect(x)
+            obj = PackedInput()
+            obj.Init(self._tab.Bytes, x)
+            return obj
+        return None
+
+    # Model
+    def PackedLength(self) -> int:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(22))
+        if o != 0:
+            return self._tab.VectorLen(o)
+        return 0
+
+    # Model
+    def PackedIsNone(self) -> bool:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(22))
+        return o == 0
+
+    # Model
+    def PackedTarget(self) -> str | None:
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(24))
+        if o != 0:
+            return self._tab.String(o + self._tab.Pos)
+        return None
+
+    # Model
+    def PackedLayout(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(26))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Uint32Flags, o + self._tab.Pos)
+        return 0
+
 
 def ModelStart(builder: flatbuffers.Builder):
-    builder.StartObject(9)
+    builder.StartObject(12)
 
 
 def ModelAddVersion(builder: flatbuffers.Builder, version: int):
@@ -1668,6 +1835,22 @@ def ModelStartRangesVector(builder, numElems: int) -> int:
     return builder.StartVector(4, numElems, 4)
 
 
+def ModelAddPacked(builder: flatbuffers.Builder, packed: int):
+    builder.PrependUOffsetTRelativeSlot(9, flatbuffers.number_types.UOffsetTFlags.py_type(packed), 0)
+
+
+def ModelStartPackedVector(builder, numElems: int) -> int:
+    return builder.StartVector(4, numElems, 4)
+
+
+def ModelAddPackedTarget(builder: flatbuffers.Builder, packedTarget: int):
+    builder.PrependUOffsetTRelativeSlot(10, flatbuffers.number_types.UOffsetTFlags.py_type(packedTarget), 0)
+
+
+def ModelAddPackedLayout(builder: flatbuffers.Builder, packedLayout: int):
+    builder.PrependUint32Slot(11, packedLayout, 0)
+
+
 def ModelEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
@@ -1689,6 +1872,9 @@ class ModelT:
         dataOffset=0,
         metadata=None,
         ranges=None,
+        packed=None,
+        packedTarget=None,
+        packedLayout=0,
     ):
         self.version = version  # type: int
         self.producer = producer  # type: Optional[str]
@@ -1699,6 +1885,9 @@ class ModelT:
         self.dataOffset = dataOffset  # type: int
         self.metadata = metadata  # type: Optional[List[PairT]]
         self.ranges = ranges  # type: Optional[List[RangeT]]
+        self.packed = packed  # type: Optional[List[PackedInputT]]
+        self.packedTarget = packedTarget  # type: Optional[str]
+        self.packedLayout = packedLayout  # type: int
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -1761,6 +1950,16 @@ class ModelT:
                 else:
                     range_ = RangeT.InitFromObj(model.Ranges(i))
                     self.ranges.append(range_)
+        if not model.PackedIsNone():
+            self.packed = []
+            for i in range(model.PackedLength()):
+                if model.Packed(i) is None:
+                    self.packed.append(None)
+                else:
+                    packedInput_ = PackedInputT.InitFromObj(model.Packed(i))
+                    self.packed.append(packedInput_)
+        self.packedTarget = model.PackedTarget()
+        self.packedLayout = model.PackedLayout()
 
     # ModelT
     def Pack(self, builder):
@@ -1803,6 +2002,16 @@ class ModelT:
             for i in reversed(range(len(self.ranges))):
                 builder.PrependUOffsetTRelative(rangeslist[i])
             ranges = builder.EndVector()
+        if self.packed is not None:
+            packedlist = []
+            for i in range(len(self.packed)):
+                packedlist.append(self.packed[i].Pack(builder))
+            ModelStartPackedVector(builder, len(self.packed))
+            for i in reversed(range(len(self.packed))):
+                builder.PrependUOffsetTRelative(packedlist[i])
+            packed = builder.EndVector()
+        if self.packedTarget is not None:
+            packedTarget = builder.CreateString(self.packedTarget)
         ModelStart(builder)
         ModelAddVersion(builder, self.version)
         if self.producer is not None:
@@ -1819,4 +2028,9 @@ class ModelT:
             ModelAddMetadata(builder, metadata)
         if self.ranges is not None:
             ModelAddRanges(builder, ranges)
+        if self.packed is not None:
+            ModelAddPacked(builder, packed)
+        if self.packedTarget is not None:
+            ModelAddPackedTarget(builder, packedTarget)
+        ModelAddPackedLayout(builder, self.packedLayout)
         return ModelEnd(builder)

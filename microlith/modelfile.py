@@ -25,6 +25,7 @@ from .files import write_atomically
 from .ir import Dim, Graph, Node, Quant, State, TensorType, Value, all_graphs
 from .nnacl_kernels import catalogue
 from .numerics import CONTRACTS
+from .prepack import PackedInput, PackedWeights
 from .size_ranges import SizeRange
 from .verify import MAX_DEPTH, MAX_RANK
 
@@ -34,13 +35,13 @@ ALIGNMENT = 64
 """Constants start at multiples of this many bytes."""
 
 
-def save(graph: Graph, path: str | os.PathLike[str]) -> int:
-    """Writes a graph; returns the bytes written.
+def save(graph: Graph, path: str | os.PathLike[str], packed: PackedWeights | None = None) -> int:
+    """Writes a graph, and with it ``packed`` weights for one machine; returns the bytes written.
 
     Writes to a temporary name and renames, so that no partial file is left behind. Raises ShapeError when a node's
     plan half refuses it and OutputError when the file cannot be written.
     """
-    writer = _Writer(graph)
+    writer = _Writer(graph, packed)
     return write_atomically(path, writer.write)
 
 
@@ -49,8 +50,8 @@ STATE = "state"
 
 
 class _Writer:
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, packed: PackedWeights | None) -> None:
+        self.graph, self.packed = graph, packed
         self.parts = list(all_graphs(graph))
         self.params = [stored_params(part) for part in self.parts]
         names = {node.op for part in self.parts for node in part.nodes}
@@ -95,7 +96,13 @@ class _Writer:
                 fb.RangeT(symbol=name, low=item.low, high=item.high) for name, item in sorted(self.graph.ranges.items())
             ]
             or None,
+            packed=[self._packed_input(item) for item in self.packed.inputs] if self.packed else None,
+            packedTarget=self.packed.target if self.packed else None,
+            packedLayout=catalogue.PACKED_LAYOUT if self.packed else 0,
         )
+
+    def _packed_input(self, item: PackedInput) -> fb.PackedInputT:
+        return fb.PackedInputT(kernel=item.kernel, node=item.node, input=item.input, buffer=self._buffer(item.data))
 
     def _graph(self, graph: Graph, params: Sequence[bytes], number: Mapping[int, int]) -> fb.GraphT:
         values = list(graph.values())

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parent
 """The folder of the kernel sources."""
 
 ANY_DTYPE = 255
+PACKED_LAYOUT = 1
+"""NNACL_PACKED_LAYOUT: grows whenever a kernel wants packed inputs in another layout."""
 ALIAS_NONE, ALIAS_IN_PLACE, ALIAS_VIEW = 0, 1, 2
 LEAD_NONE, LEAD_FROM, LEAD_AT = 0, 1, 2
 PACKED_ELSEWHERE = 2 ** (8 * struct.calcsize("P")) - 1

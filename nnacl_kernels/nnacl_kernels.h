@@ -28,6 +28,9 @@ extern const char nnacl_needs_data[];
 /* From packed_size(): the kernel does not read this constant, because pack() puts what it says into another input. */
 #define NNACL_PACKED_ELSEWHERE SIZE_MAX
 
+/* Grows whenever a kernel wants its packed inputs in another layout than before: files may hold them. */
+#define NNACL_PACKED_LAYOUT 1
+
 /* How the memory of an input may overlap that of the first output, when the work is done as one part.
  *
  * A kernel that goes forward through both has read everything that it still needs before its writes get there, as long

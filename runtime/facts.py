@@ -59,6 +59,19 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
+class Prepacked:
+    """Weights that a file holds in the layout of kernels (``microlith convert --prepack``).
+
+    ``used`` of ``count`` constants are read from the file. The others are for kernels that this machine or this build
+    has not, or of another version: what they stand for was packed when the model was opened.
+    """
+
+    target: str
+    count: int
+    used: int
+
+
+@dataclass(frozen=True)
 class Layer:
     """One node of a profiled run."""
 

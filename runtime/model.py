@@ -16,9 +16,9 @@ import numpy as np
 from microlith.errors import InputError, MicrolithError, ShapeError
 from microlith.nnacl_kernels.extension_tables import activate_installed, attached, installed
 from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
-from microlith.runtime.facts import Layer, Memory, Quantization, TensorSpec, read_spec
+from microlith.runtime.facts import Layer, Memory, Prepacked, Quantization, TensorSpec, read_spec
 
-__all__ = ["Layer", "Memory", "Model", "Quantization", "RunCancelledError", "TensorSpec", "load"]
+__all__ = ["Layer", "Memory", "Model", "Prepacked", "Quantization", "RunCancelledError", "TensorSpec", "load"]
 
 _CONTRACTS = ("tflite-double", "single", "float-even")
 
@@ -248,6 +248,13 @@ class Model:
             packed=self._info.packed_bytes + info.packed_bytes,
             overhead=info.overhead_bytes,
         )
+
+    @property
+    def prepacked(self) -> Prepacked | None:
+        """What the file holds in the layout of kernels, and how much of it serves here; None: nothing."""
+        info = ffi.new("lith_prepacked_info *")
+        check(self._lib.lith_model_prepacked(self._file.pointer, info))
+        return Prepacked(text(info.target), info.count, info.used) if info.count else None
 
     @property
     def arena_bytes(self) -> int:

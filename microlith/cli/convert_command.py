@@ -63,6 +63,14 @@ def command(
         typer.Option("--skip-pass", help="Leave out an optional pass, for debugging: fuse_elementwise."),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Tell what each pass changed.")] = False,
+    prepack_for: Annotated[
+        str | None,
+        typer.Option(
+            "--prepack",
+            help="Also store the weights as the kernels of a machine want them, so that it opens the file at once: "
+            "x86-avx2, x86-avx512, arm64-neon, arm64-dotprod or arm64-i8mm. The file grows by about its size.",
+        ),
+    ] = None,
     ops_from: OpsOption = None,
     as_json: JsonOption = False,
     quantize: q.Quantize = None,
@@ -131,12 +139,15 @@ def command(
     from microlith.files import require_writable, write_atomically
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
+    from microlith.prepack import TARGETS, prepack
 
     if has_identifier(model):
         raise InputError("is a .lith file already", where=str(model), hint="use it with run, codegen or inspect")
     path = output or model.with_suffix(".lith")
     if path.exists() and path.samefile(model):
         raise InputError("the output would replace the model", where=str(path), hint="name another file with --output")
+    if prepack_for is not None and prepack_for not in TARGETS:
+        raise InputError(f"--prepack does not know '{prepack_for}'", hint=f"one of {', '.join(TARGETS)}")
     require_writable(path)
     quantization = q.parse_options(quantize_config, flags)
     if report_file is not None and quantization is None:
@@ -167,7 +178,8 @@ def command(
         report=summaries.append,
         skip_passes=skip_passes or (),
     )
-    size = modelfile.save(graph, path)
+    packed = prepack(graph, prepack_for) if prepack_for is not None else None
+    size = modelfile.save(graph, path, packed)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
     constant_bytes = sum(value.type.nbytes for value in graph.constants())
     report = {
@@ -180,6 +192,7 @@ def command(
         "arena_lower_bound": None if program is None else program.arena_lower_bound,
         "contract": graph.contract,
         "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
+        "prepacked": None if packed is None else {"target": packed.target, "constants": len(packed.inputs)},
         "passes": steps,
         "quantization": summaries[0].as_dict() if summaries else None,
     }
@@ -207,6 +220,8 @@ def command(
             f"{count_text(program.macs)} MACs, arena of the runtime on this machine "
             f"{bytes_text(program.arena_size)} (lower bound {bytes_text(program.arena_lower_bound)})"
         )
+    if packed is not None:
+        costs += f", {plural(len(packed.inputs), 'constant')} packed for {packed.target}"
     console.print(
         f"[bold]{path}[/bold]: {plural(len(graph.nodes), 'node')}, {bytes_text(size)}, {costs}",
         highlight=False,

@@ -179,6 +179,15 @@ typedef struct lith_model_info {
 
 LITH_API lith_status lith_model_get_info(const lith_model *model, lith_model_info *info);
 
+typedef struct lith_prepacked_info {
+    const char *target; /* the machine that `microlith convert --prepack` was given; "": none */
+    int32_t count;      /* constants that the file holds in the layout of a kernel */
+    int32_t used; /* of these, those that the kernels chosen here read from the file. The others are for kernels that
+                     this machine or build has not, or of another version, and what they stand for was packed anew. */
+} lith_prepacked_info;
+
+LITH_API lith_status lith_model_prepacked(const lith_model *model, lith_prepacked_info *info);
+
 /* Pair `index` of what the converter noted. */
 LITH_API lith_status lith_model_metadata(const lith_model *model, int32_t index, const char **key, const char **value);
 /* The value for a key, or NULL. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "status.h"
+#include "stored.h"
 
 /* Parameter structs start at multiples of this in the block that holds them all. */
 #define PARAMS_ALIGNMENT 8
@@ -315,7 +316,11 @@ static lith_status pack_constants(lith_binding *binding, const lith_binding *pre
             if (shared == NULL) {
                 shared = find_packed(previous, i, step, packed->input, packed->size);
             }
-            if (shared != NULL) {
+            const void *stored = lith_stored_find(model, i, packed->input, step->kernel, packed->size);
+            if (stored != NULL) {
+                packed->data = stored;
+                binding->stored_count++;
+            } else if (shared != NULL) {
                 packed->data = shared->data;
             } else if (size <= SIZE_MAX / 2 - packed->size) {
                 size += slab_share(packed->size);

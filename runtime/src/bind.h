@@ -42,7 +42,8 @@ typedef struct lith_binding {
     size_t params_size;
     lith_packed *packed;
     size_t packed_count;
-    size_t packed_bytes; /* owned */
+    size_t packed_bytes;  /* owned */
+    int32_t stored_count; /* packed inputs that stand in the file */
     int64_t macs;
 } lith_binding;
 

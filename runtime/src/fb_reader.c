@@ -77,6 +77,11 @@ SCHEMA(range_schema,
     [FB_RANGE_SYMBOL] = {STRING, 0, 0, NULL},
     [FB_RANGE_LOW] = {SCALAR, 4, 4, NULL},
     [FB_RANGE_HIGH] = {SCALAR, 4, 4, NULL});
+SCHEMA(packed_schema,
+    [FB_PACKED_KERNEL] = {STRING, 0, 0, NULL},
+    [FB_PACKED_NODE] = {SCALAR, 4, 4, NULL},
+    [FB_PACKED_INPUT] = {SCALAR, 4, 4, NULL},
+    [FB_PACKED_BUFFER] = {SCALAR, 4, 4, NULL});
 SCHEMA(model_schema,
     [FB_MODEL_VERSION] = {SCALAR, 4, 4, NULL},
     [FB_MODEL_PRODUCER] = {STRING, 0, 0, NULL},
@@ -86,7 +91,10 @@ SCHEMA(model_schema,
     [FB_MODEL_BUFFERS] = {SCALARS, 16, 8, NULL},
     [FB_MODEL_DATA_OFFSET] = {SCALAR, 8, 8, NULL},
     [FB_MODEL_METADATA] = {TABLES, 0, 0, &pair_schema},
-    [FB_MODEL_RANGES] = {TABLES, 0, 0, &range_schema});
+    [FB_MODEL_RANGES] = {TABLES, 0, 0, &range_schema},
+    [FB_MODEL_PACKED] = {TABLES, 0, 0, &packed_schema},
+    [FB_MODEL_PACKED_TARGET] = {STRING, 0, 0, NULL},
+    [FB_MODEL_PACKED_LAYOUT] = {SCALAR, 4, 4, NULL});
 /* clang-format on */
 
 /* ---- verification -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include "bind.h"
 #include "status.h"
+#include "stored.h"
 
 /* ---- open and close -----------------------------------------------------------------------------------------------
  */
@@ -44,6 +45,7 @@ static lith_status read_options(const lith_model_options *given, lith_model *mod
 static void destroy(lith_model *model) {
     lith_allocator allocator = model->allocator;
     lith_binding_destroy(model->binding, &allocator);
+    lith_stored_release(model);
     lith_graph_release(model);
     lith_mapping_close(&model->mapping, &allocator);
     lith_release(&allocator, model, 1, sizeof *model);
@@ -70,6 +72,9 @@ static lith_status open_model(const lith_model *prepared, lith_model **model, li
     *result = *prepared;
     result->keeps_weights = result->mapping.size > result->packed_limit;
     lith_status status = lith_graph_load(result, message);
+    if (status == LITH_OK) {
+        status = lith_stored_load(result, message);
+    }
     if (status == LITH_OK) {
         lith_message reason;
         lith_binding *binding = NULL;
@@ -210,6 +215,16 @@ lith_status lith_model_get_info(const lith_model *model, lith_model_info *info) 
     result.constant_bytes = model->constant_bytes;
     result.packed_bytes = model->binding != NULL ? model->binding->packed_bytes : 0;
     *info = result;
+    return LITH_OK;
+}
+
+lith_status lith_model_prepacked(const lith_model *model, lith_prepacked_info *info) {
+    if (info == NULL) {
+        return LITH_ERROR_ARGUMENT;
+    }
+    info->target = fb_string(model->root, FB_MODEL_PACKED_TARGET);
+    info->count = (int32_t)fb_length(fb_vector(model->root, FB_MODEL_PACKED));
+    info->used = model->binding != NULL ? model->binding->stored_count : 0;
     return LITH_OK;
 }
 

@@ -70,6 +70,8 @@ struct lith_model {
     const lith_extension *const *extensions;
     int32_t n_extensions;
     int32_t contract;
+    const struct lith_stored *stored; /* constants that the file holds in the layout of a kernel, by node and input */
+    int32_t n_stored;
     struct lith_model *parts; /* the graphs of the file but the first, which is this one; subgraphs have none */
     int32_t n_parts;
     int32_t n_children; /* subgraphs of its nodes */

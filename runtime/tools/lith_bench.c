@@ -51,6 +51,7 @@ static void print_result(const tool *self, const int64_t *sorted, int32_t count,
     printf("arena %llu bytes (no plan needs less than %llu), packed weights %llu bytes\n",
            (unsigned long long)memory.arena_bytes, (unsigned long long)memory.lower_bound_bytes,
            (unsigned long long)(info.packed_bytes + memory.packed_bytes));
+    tool_print_prepacked(self);
 }
 
 int main(int argc, char **argv) {

@@ -98,6 +98,15 @@ void tool_open(tool *self, const char *isa, int32_t threads, const char *cores) 
     tool_check(self, lith_session_create(self->model, &session_options, &self->session, &self->message));
 }
 
+void tool_print_prepacked(const tool *self) {
+    lith_prepacked_info info;
+    tool_check(self, lith_model_prepacked(self->model, &info));
+    if (info.count > 0) {
+        printf("weights packed in the file for %s: %d of %d serve this machine%s\n", info.target, (int)info.used,
+               (int)info.count, info.used < info.count ? ", the others were packed anew" : "");
+    }
+}
+
 static bool read_shape(const char *text, lith_shape *shape) {
     memset(shape, 0, sizeof *shape);
     while (*text != '\0') {

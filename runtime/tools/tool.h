@@ -40,6 +40,9 @@ int32_t tool_number(const tool *self, const char *option, const char *text, int3
 /* Opens the model; `isa` and `cores` ("2,3", for the threads in turn) may be NULL. */
 void tool_open(tool *self, const char *isa, int32_t threads, const char *cores);
 
+/* Prints how many of the weights that the file holds packed serve here, if it has any. */
+void tool_print_prepacked(const tool *self);
+
 /* Sets the shapes of inputs: `shapes` holds `count` texts "name=1,3,224,224". Exits when a size stays open. */
 void tool_resize(tool *self, const char *const *shapes, int32_t count);
 
