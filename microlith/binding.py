@@ -232,6 +232,20 @@ def is_data_dependent(graph: Graph) -> bool:
     )
 
 
+def needs_a_run(graph: Graph) -> bool:
+    """Whether some shape of a graph, or of its subgraphs, is known only after a part of it has run.
+
+    The runtime goes through a graph with subgraphs node by node in any case; generated C can do without.
+    """
+    early = early_values(graph)
+    return any(
+        any(not output.type.is_static for output in node.outputs) or any(needs_a_run(part) for part in node.subgraphs)
+        if node.subgraphs
+        else any(value not in early for value in ops.get(node.op).data_of(node))
+        for node in graph.nodes
+    )
+
+
 def is_open(graph: Graph) -> bool:
     """Whether some shape of a graph is known at run time only."""
     return any(not value.type.is_static for value in graph.inputs) or is_data_dependent(graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Graph, Node, Value
+from ...ops.control import known_iterations
 from ...rewrite import is_output
 from .edits import can_substitute
 from .subgraphs import first_argument, inline, inner_inputs, remove_input
@@ -41,13 +42,9 @@ def _unrolled(graph: Graph, node: Node) -> list[Value] | None:
     """A loop whose number of iterations is known, as a sequence of its bodies."""
     if node.op != "loop":
         return None
-    limit, start = node.input(0).data, node.input(1).data
-    if limit is None or start is None:
-        return None
+    count = known_iterations(node)
     (body,) = node.subgraphs
-    count = int(limit.reshape(())) if start.any() else 0
-    goes_on = body.outputs[0] is body.inputs[1] or (body.outputs[0].data is not None and body.outputs[0].data.all())
-    if not goes_on or not 1 <= count <= MOST_UNROLLED // max(1, len(body.nodes)):
+    if count is None or not 1 <= count <= MOST_UNROLLED // max(1, len(body.nodes)):
         return None
     carried = node.attrs["carried"]
     values = [value for value in node.inputs[2:] if value is not None]

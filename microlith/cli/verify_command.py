@@ -64,7 +64,7 @@ def command(
     when the portable C kernels do not give the same bytes in the runtime, here and on the target.
     """
     from microlith import modelfile, targets
-    from microlith.binding import is_data_dependent
+    from microlith.binding import needs_a_run
     from microlith.codegen.execute import require_tools
     from microlith.errors import InputError
     from microlith.float_layers import REQUANTIZED_TOLERANCE, requantizes
@@ -73,7 +73,7 @@ def command(
     require_tools(row)
     graph = modelfile.load(existing(model))
     symbols = {dim for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
-    if symbols - set(graph.ranges) or is_data_dependent(graph):
+    if symbols - set(graph.ranges) or needs_a_run(graph):
         raise InputError(
             "has sizes that are known at run time only, which generated C cannot have",
             where=str(model),

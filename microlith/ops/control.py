@@ -73,10 +73,23 @@ def _infer_loop(node: Node) -> list[TensorType]:
     for value, result in zip(values[2 : 2 + carried], body.outputs[1 : 1 + carried], strict=True):
         _require_kind(node, value, result, f"output '{result.name}' of the body")
         types.append(merged_type(value.type, result.type))
+    count = known_iterations(node)
     for result in body.outputs[1 + carried :]:
-        count: Dim = fresh_dim()
-        types.append(TensorType(result.dtype, (count, *result.shape)))
+        length: Dim = fresh_dim() if count is None else count
+        types.append(TensorType(result.dtype, (length, *result.shape)))
     return types
+
+
+def known_iterations(node: Node) -> int | None:
+    """How often a ``loop`` runs its body, where that is constant and nothing ends it before."""
+    (body,) = node.subgraphs
+    limit, start, again = node.input(0).data, node.input(1).data, body.outputs[0]
+    if limit is None or start is None:
+        return None
+    if not start.any():
+        return 0
+    goes_on = again is body.inputs[1] or (again.data is not None and again.data.all())
+    return max(0, int(limit.reshape(()))) if goes_on else None
 
 
 register(

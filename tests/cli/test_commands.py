@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 import pytest
 
@@ -97,6 +98,24 @@ def test_check(cli: Cli, onnx_file: Path) -> None:
     assert report["activation_bytes"] >= report["by_lifetime_bytes"] >= report["arena_bytes"]
     assert report["ordering"]["given_arena_size"] == report["arena_bytes"] and report["ordering"]["optimal"]
     assert {layer["op"] for layer in report["layers"]} >= {"conv2d", "dense"}
+
+
+def test_verify_of_a_loop(cli: Cli, tmp_path: Path) -> None:
+    """Subgraphs whose sizes are known run as generated C."""
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[400,2] x, float[2] start) => (last, sums) {
+            last, sums = Scan<num_scan_inputs = 1, body = b (float[2] s, float[2] item) => (next, out) {
+                half = Constant<value = float[1] {0.5}>()
+                kept = Mul(s, half)
+                next = Add(kept, item)
+                out = Mul(next, item)
+            }>(start, x)
+        }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    assert cli("convert", tmp_path / "m.onnx", "-o", tmp_path / "m.lith").code == 0
+    outcome = cli("verify", tmp_path / "m.lith", "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["passed"]
 
 
 def test_verify_on_host(cli: Cli, lith_file: Path) -> None:

@@ -225,6 +225,22 @@ def test_known_conditions_and_lengths_leave_no_subgraphs(tmp_path: Path) -> None
     assert not ops_of(graph) & {"if", "loop"} and [value.name for value in graph.inputs] == ["x"]
 
 
+SCAN = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[400,2] x, float[2] start) => (last, sums) {
+    last, sums = Scan<num_scan_inputs = 1, body = b (float[2] s, float[2] item) => (next, out) {
+        next = Add(s, item)
+        out = Mul(next, item)
+    }>(start, x)
+}"""
+
+
+def test_a_long_scan_has_a_known_length(tmp_path: Path) -> None:
+    """It stays a loop; what it collects has one element for each of its iterations."""
+    graph = convert(save(onnx.parser.parse_model(SCAN), tmp_path))
+    assert "loop" in ops_of(graph)
+    assert [value.type.static_shape for value in graph.outputs] == [(2,), (400, 2)]
+
+
 def test_constants_take_the_place_of_inputs(tmp_path: Path) -> None:
     path = save(model_of("shapes as inputs"), tmp_path)
     feeds = CASES["shapes as inputs"][1][0]
