@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from microlith import modelfile
 from microlith.cli import app
 from microlith.codegen.crop import crop
 from microlith.errors import InputError, OutputError
+from microlith.nnacl_kernels.library import find_library
 
 RUNTIME = Path(microlith.runtime.__file__).parent
 
@@ -59,6 +61,15 @@ def test_size_with_the_ops_of_mobilenet_v2(tmp_path: Path) -> None:
     execute(["cmake", "--build", tmp_path / "build", "--parallel", "2"])
     execute(["strip", (tmp_path / "build" / "runtime" / "libmicrolith.so").resolve()])
     assert _library_size(tmp_path / "build") < 250_000
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the bound is that of x86-64")
+def test_size_with_all_ops(tmp_path: Path) -> None:
+    require_tools("strip")
+    copy = tmp_path / "libmicrolith.so"
+    copy.write_bytes(find_library().read_bytes())
+    execute(["strip", copy])
+    assert copy.stat().st_size < 2_000_000
 
 
 def test_rows(cases: dict[str, Case], tmp_path: Path) -> None:
