@@ -3,7 +3,7 @@
 The rows of the kernel table stand best first, and ``--optimize speed`` takes the first that accepts a layer. For
 ``balanced`` and ``size`` every kernel that is taken is tried without: what comes next in the table is slower, but the
 model may need that anyway, or it is shorter, or wants less of its weights. Time and flash are estimated with a model
-that was fitted to measured counts (``kernel_costs.py``).
+that was fitted to measured counts (``kernel_costs.py``, ``kernel_bytes.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from ..nnacl_kernels import catalogue
 from ..nnacl_kernels.catalogue import Kernel
 from ..targets import Target
 from . import closure
-from .kernel_costs import CODE_BYTES, INSTRUCTIONS
+from .kernel_bytes import CODE_BYTES
+from .kernel_costs import INSTRUCTIONS
 
 COLD = 0.05
 """The share of the instructions up to which a file is compiled for its size under ``balanced``."""

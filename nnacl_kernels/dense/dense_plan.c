@@ -4,6 +4,7 @@
 #include "common/panels_arm.h"
 #include "common/panels_quad.h"
 #include "common/plan_check.h"
+#include "common/rows_s8_dsp.h"
 #include "common/shape.h"
 #include "dense/dense.h"
 #include "dense/dense_pack.h"
@@ -291,6 +292,9 @@ static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
     const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? 3 : kernel->isa == NNACL_ISA_AVX2 ? 1 : 0;
     if (kernel->isa == NNACL_ISA_VNNI) {
         return 3 * nnacl_panel_quad_size(p->k);
+    }
+    if (kernel->isa == NNACL_ISA_DSP) { /* a row of a, widened */
+        return p->transpose_b ? sizeof(uint32_t) * (size_t)nnacl_row_words(p->k) : 0;
     }
     return kernel->dtype == NNACL_F32 ? panels * (size_t)p->k * NNACL_PANEL_F32 * sizeof(float) : 0;
 }

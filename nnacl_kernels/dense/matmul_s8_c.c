@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/requant.h"
 #include "common/share.h"
+#include "dense/matmul_finish_s8.h"
 #include "dense/matmul_sums.h"
 
 NNACL_DECLARE(nnacl_matmul_s8_c);
-
-static int8_t finish(int32_t sum, const nnacl_matmul_params *p) {
-    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
-        return (int8_t)nnacl_requant_float(sum, p->scale, p->y_zero, p->q_min, p->q_max);
-    }
-    const int32_t scaled = nnacl_requant(sum, p->mult, p->shift, p->rounding);
-    return (int8_t)nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), p->q_min, p->q_max);
-}
 
 void nnacl_matmul_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_matmul_params *p = params;
@@ -25,7 +17,7 @@ void nnacl_matmul_s8_c(const nnacl_ctx *ctx, const void *params, const void *con
             uint32_t sums[NNACL_MATMUL_SUMS];
             const uint32_t excess = nnacl_matmul_sums(p, &row, first, count, sums) * (uint32_t)p->b_zero;
             for (int32_t j = 0; j < count; j++) {
-                y[first + j] = finish((int32_t)(sums[j] - excess), p);
+                y[first + j] = nnacl_matmul_finish_s8((int32_t)(sums[j] - excess), p);
             }
         }
     }

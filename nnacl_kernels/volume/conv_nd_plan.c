@@ -186,6 +186,11 @@ bool nnacl_conv_transpose_accepts_rows(const void *params) {
     return p->groups == 1 && (p->out_c == 1 || p->out_c >= 4);
 }
 
+bool nnacl_conv_transpose_accepts_columns(const void *params) {
+    const nnacl_conv_nd_params *p = params;
+    return p->groups == 1 && p->w_zero == 0 && !p->has_w_zeros && p->out_c >= 4;
+}
+
 static int64_t conv3d_macs(const void *params) {
     const nnacl_conv_nd_params *p = params;
     int64_t macs = (int64_t)p->batch * p->out_c * (p->in_c / p->groups);

@@ -5,22 +5,9 @@
 
 #include "volume/volume_walk.h"
 
-/* Defines `name`, which adds all that meets in one output position to the sums of its channels. They wrap: `wide` is
- * the unsigned type of a sum. `w_zeros` may be NULL. */
-#define NNACL_TRANSPOSED_SUMS(name, element, sum, wide)                                                                \
-    static void name##_tap(sum *restrict sums, const element *restrict x, const int8_t *restrict weights,              \
-                           const int32_t *w_zeros, const nnacl_conv_nd_params *p) {                                    \
-        for (int32_t ic = 0; ic < p->in_c; ic++) {                                                                     \
-            const int32_t a = x[ic] - p->x_zero;                                                                       \
-            const int8_t *w = weights + (ptrdiff_t)ic * p->out_c;                                                      \
-            for (int32_t oc = 0; oc < p->out_c && !w_zeros; oc++) {                                                    \
-                sums[oc] = (sum)((wide)sums[oc] + (wide)(a * (w[oc] - p->w_zero)));                                    \
-            }                                                                                                          \
-            for (int32_t oc = 0; w_zeros && oc < p->out_c; oc++) {                                                     \
-                sums[oc] = (sum)((wide)sums[oc] + (wide)(a * (w[oc] - w_zeros[oc])));                                  \
-            }                                                                                                          \
-        }                                                                                                              \
-    }                                                                                                                  \
+/* Defines `name`, which adds all that meets in one output position to the sums of its channels: name##_tap() adds what
+ * one tap contributes. `w_zeros` may be NULL. */
+#define NNACL_TRANSPOSED_WALK(name, element, sum)                                                                      \
     static void name(sum *sums, const element *x, const int8_t *weights, const int32_t *w_zeros, nnacl_volume_row at,  \
                      int32_t column, const nnacl_conv_nd_params *p) {                                                  \
         const ptrdiff_t tap_size = (ptrdiff_t)p->in_c * p->out_c;                                                      \
@@ -38,5 +25,22 @@
             }                                                                                                          \
         }                                                                                                              \
     }
+
+/* The same with the tap in plain C. The sums wrap: `wide` is the unsigned type of a sum. */
+#define NNACL_TRANSPOSED_SUMS(name, element, sum, wide)                                                                \
+    static void name##_tap(sum *restrict sums, const element *restrict x, const int8_t *restrict weights,              \
+                           const int32_t *w_zeros, const nnacl_conv_nd_params *p) {                                    \
+        for (int32_t ic = 0; ic < p->in_c; ic++) {                                                                     \
+            const int32_t a = x[ic] - p->x_zero;                                                                       \
+            const int8_t *w = weights + (ptrdiff_t)ic * p->out_c;                                                      \
+            for (int32_t oc = 0; oc < p->out_c && !w_zeros; oc++) {                                                    \
+                sums[oc] = (sum)((wide)sums[oc] + (wide)(a * (w[oc] - p->w_zero)));                                    \
+            }                                                                                                          \
+            for (int32_t oc = 0; w_zeros && oc < p->out_c; oc++) {                                                     \
+                sums[oc] = (sum)((wide)sums[oc] + (wide)(a * (w[oc] - w_zeros[oc])));                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    NNACL_TRANSPOSED_WALK(name, element, sum)
 
 #endif

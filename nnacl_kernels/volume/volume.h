@@ -62,6 +62,8 @@ typedef struct nnacl_max_unpool_params {
 /* For kernels that compute many output channels at a time: there are many in a group. */
 bool nnacl_conv_nd_accepts_panels(const void *params);
 bool nnacl_conv_transpose_accepts_rows(const void *params);
+/* The same of s8, with weights without zero points. */
+bool nnacl_conv_transpose_accepts_columns(const void *params);
 
 #ifdef __cplusplus
 }
