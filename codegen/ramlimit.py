@@ -170,6 +170,7 @@ class _Search:
         self.prefix = row_prefix(graph)
         self.least: _Found | None = None
         """With the fewest bytes of the last search, in one memory."""
+        self.tried: dict[tuple[int, int, bool], _Found] = {}
         self.overfull: TargetError | None = None
         """What the regions said to one that would keep to the limit."""
 
@@ -206,8 +207,7 @@ class _Search:
         for rows in _ROWS:
             fitting = []
             for found in self._divisions(rows, limit, by_rows):
-                if self.least is None or ram_bytes(found.program) < ram_bytes(self.least.program):
-                    self.least = found
+                self._note(found)
                 if ram_bytes(found.program) <= limit:
                     fitting.append(found)
             for found in sorted(fitting, key=lambda found: found.costs.copied_bytes):
@@ -217,7 +217,14 @@ class _Search:
                 if (need := ram_bytes(divided.program)) <= limit:
                     return divided
                 self.overfull = TargetError(f"the arenas of the regions and the stack need {need:,} bytes")
+        for rows in _ROWS:
+            for found in self._divisions(rows, 0, by_rows):
+                self._note(found)
         return None
+
+    def _note(self, found: _Found) -> None:
+        if self.least is None or ram_bytes(found.program) < ram_bytes(self.least.program):
+            self.least = found
 
     def fewest(self) -> _Found | None:
         """Of all whose input arrives by rows, the one with the fewest bytes that the regions hold."""
@@ -235,6 +242,12 @@ class _Search:
                 yield self._try(length, count, by_rows)
 
     def _try(self, length: int, count: int, by_rows: bool) -> _Found:
+        key = (length, count, by_rows)
+        if key not in self.tried:
+            self.tried[key] = self._tried(*key)
+        return self.tried[key]
+
+    def _tried(self, length: int, count: int, by_rows: bool) -> _Found:
         if by_rows:
             graph, arrivals = stripe_arriving(self.graph, length, count)
         else:
@@ -279,7 +292,8 @@ class _Search:
     def _cuts(self, limit: int) -> list[int]:
         """Lengths of the prefix worth a try: those that leave the fewest bytes to the rest of the model, and those
         behind layers whose results are smaller than what came before, if nothing in the rest is larger than the
-        limit."""
+        limit. A limit of 0: as if there were none, for the fewest bytes; then those too behind which the largest result
+        of the rest is smaller."""
         nodes, longest = self.prefix.nodes, len(self.prefix.nodes)
         sizes = {}
         for length in range(min(2, max(1, longest)), longest + 1):
@@ -304,8 +318,13 @@ class _Search:
             )
             for length in smaller
         }
-        fitting = [length for length in smaller if not limit or rest[length] <= limit]
-        return sorted({*fewest, *fitting[:_MOST_CUTS]})
+        if limit:
+            fitting = [length for length in smaller if rest[length] <= limit]
+            return sorted({*fewest, *fitting[:_MOST_CUTS]})
+        shortest: dict[int, int] = {}
+        for length in smaller:
+            shortest.setdefault(rest[length], length)
+        return sorted({*fewest, *smaller[:_MOST_CUTS], *list(shortest.values())[:_MOST_CUTS]})
 
 
 def _costs(striped: Program, program: Program, length: int, count: int) -> Stripes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -48,3 +49,14 @@ def test_a_limit_that_cannot_be_kept_is_told_with_the_least(tmp_path: Path) -> N
         generate(int8_cnn(), "host", tmp_path / "a", ram_limit=100)
     assert error.value.hint
     assert not (tmp_path / "a").exists()
+
+
+def test_the_least_that_is_told_can_be_had(tmp_path: Path) -> None:
+    """However far out of reach the limit that was asked for."""
+    graph = residual(64)
+    with pytest.raises(TargetError) as error:
+        generate(graph, "cortex-m4", tmp_path / "a", ram_limit=10)
+    (text,) = re.findall(r"lead to is ([0-9,]+)", error.value.what)
+    least = int(text.replace(",", ""))
+    report = generate(graph, "cortex-m4", tmp_path / "a", ram_limit=least)
+    assert report.stripes is not None and report.arena_bytes + report.stack_bytes <= least
