@@ -78,6 +78,8 @@ bool nnacl_conv2d_accepts_s16_mve(const void *params);
 bool nnacl_depthwise_accepts_s16_dsp(const void *params);
 bool nnacl_depthwise_accepts_s16_mve(const void *params);
 bool nnacl_depthwise_accepts_f32_mve(const void *params);
+/* One output channel for each, and few enough taps to sum their products in f16. */
+bool nnacl_depthwise_accepts_f16_mve(const void *params);
 bool nnacl_depthwise_accepts_vfp(const void *params);
 /* For kernels of depthwise_conv2d with one output channel for each input channel, with one zero point of the weights.
  */

@@ -2,6 +2,7 @@
 #include "conv/conv_pack.h"
 
 #include "common/gemm_pack.h"
+#include "common/multiply_f16_mve.h"
 #include "common/pairs_s16.h"
 #include "common/panels.h"
 #include "conv/conv_few.h"
@@ -134,6 +135,12 @@ bool nnacl_conv2d_accepts_vfp(const void *params) {
 bool nnacl_depthwise_accepts_f32_mve(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->out_c == p->in_c;
+}
+
+bool nnacl_depthwise_accepts_f16_mve(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->out_c == p->in_c && p->kernel_h <= NNACL_HALVES_MVE && p->kernel_w <= NNACL_HALVES_MVE &&
+           p->kernel_h * p->kernel_w <= NNACL_HALVES_MVE;
 }
 
 bool nnacl_depthwise_accepts_vfp(const void *params) {

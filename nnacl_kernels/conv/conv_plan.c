@@ -8,12 +8,12 @@
 #include "common/plan_check.h"
 #include "conv/conv_arm.h"
 #include "conv/conv_few.h"
+#include "conv/conv_half.h"
 #include "conv/conv_lines.h"
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
 #include "conv/depthwise_axes.h"
-#include "conv/depthwise_half.h"
 #include "conv/depthwise_quads.h"
 #include "conv/winograd.h"
 #include "nnacl_kernels.h"
@@ -204,12 +204,6 @@ static bool is_half_vector(const nnacl_kernel *kernel) {
     return kernel->dtype == NNACL_F16 && kernel->isa != NNACL_ISA_C;
 }
 
-/* Rows of their panels: what is listed of a window. */
-static int32_t half_panel_depth(const nnacl_conv2d_params *p) {
-    const nnacl_conv_rows rows = nnacl_conv_rows_of(p, sizeof(uint16_t));
-    return rows.taps * rows.run;
-}
-
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
     if (kernel->accepts == nnacl_conv2d_accepts_few) {
@@ -221,7 +215,7 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     if (is_arm_s8(kernel)) {
         return nnacl_conv_arm_workspace(p, nnacl_arm_layout_of(kernel->isa));
     }
-    if (reads_columns(kernel)) {
+    if (reads_columns(kernel) || (is_half_vector(kernel) && kernel->isa == NNACL_ISA_MVE)) {
         return 0;
     }
     if (nnacl_kernel_is_winograd(kernel)) {
@@ -256,6 +250,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
         const int32_t panels = nnacl_panel_count(p->out_c, 16);
         return index == 1 ? (size_t)panels * (size_t)nnacl_lines_panel(p) : 0;
     }
+    if (is_half_vector(kernel)) {
+        return index == 1 ? nnacl_conv_half_packed_size(p, kernel->isa) : 0;
+    }
     if (is_arm_s8(kernel)) {
         return index == 1  ? nnacl_conv_arm_packed_size(p, nnacl_arm_layout_of(kernel->isa))
                : index > 1 ? NNACL_PACKED_ELSEWHERE
@@ -284,9 +281,6 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
         return 0;
     }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
-    if (is_half_vector(kernel)) {
-        return (size_t)p->groups * nnacl_columns_f16_size(columns, half_panel_depth(p), NNACL_PANEL_F16);
-    }
     if (kernel->isa == NNACL_ISA_VNNI) {
         return (size_t)p->groups * nnacl_panels_quad_size(columns, depth);
     }
@@ -299,6 +293,10 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     const nnacl_conv2d_params *p = params;
     if (kernel->accepts == nnacl_conv2d_accepts_lines) {
         nnacl_conv_lines_pack(p, in[index], packed);
+        return;
+    }
+    if (is_half_vector(kernel)) {
+        nnacl_conv_half_pack(p, kernel->isa, in[index], packed);
         return;
     }
     if (is_arm_s8(kernel)) {
@@ -329,13 +327,6 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
     }
     for (int32_t group = 0; group < p->groups; group++) {
         const ptrdiff_t first = (ptrdiff_t)group * columns * depth;
-        if (is_half_vector(kernel)) {
-            const int32_t deep = half_panel_depth(p);
-            const size_t size = nnacl_columns_f16_size(columns, deep, NNACL_PANEL_F16);
-            nnacl_pack_columns_f16((const uint16_t *)in[index] + first, columns, depth, deep, NNACL_PANEL_F16,
-                                   (uint16_t *)(void *)((char *)packed + (size_t)group * size));
-            continue;
-        }
         if (kernel->dtype == NNACL_F32) {
             const size_t size = nnacl_panels_f32_size(columns, depth) / sizeof(float);
             nnacl_pack_panels_f32((const float *)in[index] + first, columns, depth, (float *)packed + group * size);
@@ -414,7 +405,7 @@ static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel
         const nnacl_conv_band band = nnacl_depthwise_arm_band(params);
         return nnacl_conv_band_workspace(params, &band);
     }
-    if (is_half_vector(kernel)) {
+    if (is_half_vector(kernel) && kernel->isa != NNACL_ISA_MVE) {
         return nnacl_depthwise_half_workspace(params);
     }
     return is_small_s8(kernel) ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
@@ -423,6 +414,10 @@ static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
 static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
+    if (is_half_vector(kernel)) {
+        const bool is_mve = kernel->isa == NNACL_ISA_MVE;
+        return !is_mve || index == 0 ? 0 : index == 1 ? nnacl_depthwise_half_packed_size(p) : NNACL_PACKED_ELSEWHERE;
+    }
     if (is_arm_s8(kernel)) {
         return index == 1 ? nnacl_depthwise_arm_packed_size(p) : index > 1 ? NNACL_PACKED_ELSEWHERE : 0;
     }
@@ -439,6 +434,10 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
 static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                            void *packed) {
     const nnacl_conv2d_params *p = params;
+    if (is_half_vector(kernel)) {
+        nnacl_depthwise_half_pack(p, in, packed);
+        return;
+    }
     if (is_arm_s8(kernel)) {
         nnacl_depthwise_arm_pack(p, in, packed);
         return;
@@ -492,7 +491,7 @@ static nnacl_lead conv2d_lead(const void *params, const nnacl_kernel *kernel, in
         return conv_window_lead(p, size, size, 2);
     case NNACL_ISA_MVE: /* copies those of s8 whose runs it joins, else computes two or four where they are */
         if (kernel->dtype != NNACL_S8) {
-            return conv_window_lead(p, size, size, kernel->dtype == NNACL_F32 ? 4 : 2);
+            return conv_window_lead(p, size, size, kernel->dtype == NNACL_S16 ? 2 : 4);
         }
         return conv_window_lead(p, size, size,
                                 nnacl_conv2d_chunked_runs(p).count != nnacl_conv2d_runs(p).count ? 0 : 2);
@@ -555,8 +554,9 @@ static nnacl_lead sweep_lead(const nnacl_conv2d_params *p) {
 static nnacl_lead depthwise_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_params *p = params;
     const size_t size = nnacl_dtype_size(kernel->dtype);
-    const bool small = is_small_s8(kernel), is_s16 = kernel->dtype == NNACL_S16;
-    const bool by_position = kernel->isa == NNACL_ISA_C || reads_columns(kernel) || is_s16;
+    const bool small = is_small_s8(kernel), is_mve = kernel->isa == NNACL_ISA_MVE;
+    const bool by_position =
+        kernel->isa == NNACL_ISA_C || reads_columns(kernel) || kernel->dtype == NNACL_S16 || (is_mve && !small);
     if (index != 0 || (!small && !by_position)) {
         return nnacl_lead_none();
     }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/share.h"
 #include "common/tile_f16_fp16.h"
-#include "conv/conv.h"
-#include "conv/depthwise_half.h"
+#include "conv/conv_half.h"
 
 NNACL_DECLARE(nnacl_depthwise_conv2d_f16_fp16);
 

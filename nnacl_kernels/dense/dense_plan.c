@@ -66,9 +66,9 @@ bool nnacl_dense_accepts_s16_dsp(const void *params) {
     return nnacl_dense_accepts_centred(params) && p->x_zero == 0 && p->depth >= 2 && p->units >= 2;
 }
 
-/* The vector kernels of f32 and f16 and those of VNNI read the weights in panels. */
+/* The vector kernels of f32 and those of VNNI read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_VNNI || kernel->isa == NNACL_ISA_FP16 ||
+    return kernel->isa == NNACL_ISA_VNNI ||
            ((kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32);
 }
 
@@ -82,8 +82,17 @@ static bool is_arm_s8(const nnacl_kernel *kernel) {
     return kernel->dtype == NNACL_S8 && (kernel->isa & (NNACL_ISA_NEON | NNACL_ISA_DOTPROD | NNACL_ISA_I8MM)) != 0;
 }
 
+/* Of halves beside the plain one: the columns of their panels, else 0. */
+static int32_t half_width(const nnacl_kernel *kernel) {
+    const bool is_half = kernel->dtype == NNACL_F16 && kernel->isa != NNACL_ISA_C;
+    return !is_half ? 0 : kernel->isa == NNACL_ISA_MVE ? NNACL_PANEL_F16_MVE : NNACL_PANEL_F16;
+}
+
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_dense_params *p = params;
+    if (half_width(kernel) > 0) {
+        return index == 1 ? nnacl_columns_f16_size(p->units, p->depth, half_width(kernel)) : 0;
+    }
     if (is_arm_s8(kernel)) {
         return index == 1 ? nnacl_dense_arm_packed_size(p, kernel->isa) : index > 1 ? NNACL_PACKED_ELSEWHERE : 0;
     }
@@ -102,9 +111,6 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
     if (!has_panels(kernel) || index != 1) {
         return 0;
     }
-    if (kernel->dtype == NNACL_F16) {
-        return nnacl_columns_f16_size(p->units, p->depth, NNACL_PANEL_F16);
-    }
     return kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(p->units, p->depth)
                                       : nnacl_panels_quad_size(p->units, p->depth);
 }
@@ -112,6 +118,10 @@ static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_dense_params *p = params;
+    if (half_width(kernel) > 0) {
+        nnacl_pack_columns_f16(in[index], p->units, p->depth, p->depth, half_width(kernel), packed);
+        return;
+    }
     if (is_arm_s8(kernel)) {
         nnacl_dense_arm_pack(p, kernel->isa, in, packed);
         return;
@@ -128,9 +138,7 @@ static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t i
         nnacl_dense_small_pack(p, kernel->isa, in, packed);
         return;
     }
-    if (kernel->dtype == NNACL_F16) {
-        nnacl_pack_columns_f16(in[index], p->units, p->depth, p->depth, NNACL_PANEL_F16, packed);
-    } else if (kernel->dtype == NNACL_F32) {
+    if (kernel->dtype == NNACL_F32) {
         nnacl_pack_panels_f32(in[index], p->units, p->depth, packed);
     } else {
         nnacl_pack_panels_quad(in[index], p->units, p->depth, p->x_zero, packed);
@@ -141,6 +149,9 @@ static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_params *p = params;
     if (is_arm_s8(kernel)) {
         return nnacl_arm_panels(p->units, nnacl_arm_layout_of(kernel->isa));
+    }
+    if (half_width(kernel) > 0) {
+        return nnacl_panel_count(p->units, half_width(kernel));
     }
     return has_panels(kernel) ? nnacl_panel_count(p->units, NNACL_PANEL_F32) : p->units;
 }

@@ -137,6 +137,9 @@ static void draw_cast(check_case *c) {
                                     NNACL_S64, NNACL_B8,  NNACL_F64, NNACL_U16, NNACL_U32, NNACL_U64};
     check_vector(c, c->dtype, check_dim(c, check_chance(c, 5) ? 50000 : 200, 20000));
     p->to = types[check_int(c, 0, (int32_t)(sizeof types / sizeof types[0]) - 1)];
+    if (!c->moves && check_chance(c, 60)) { /* what the rows of one type are for */
+        p->to = c->dtype == NNACL_F16 ? NNACL_F32 : NNACL_F16;
+    }
     if (c->dtype == NNACL_F32) {
         check_strew(c, 0);
     }

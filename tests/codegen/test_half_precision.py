@@ -15,7 +15,7 @@ from microlith.dtypes import DType
 from microlith.evaluate import evaluate
 from microlith.ir import Graph, TensorType, Value
 
-TARGETS = ("arm64-linux-fp16",)
+TARGETS = ("arm64-linux-fp16", "cortex-m55")
 """Those whose kernels compute on halves."""
 BLOCK = 32
 """Products that these add in half precision."""
