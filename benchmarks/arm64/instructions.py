@@ -54,15 +54,17 @@ def emulate(cpu: str, command: Sequence[str | Path], plugin: Sequence[str] = ())
     return counting.run(["qemu-aarch64", *plugin, "-cpu", cpu, "-L", LIBRARIES, *command])
 
 
-def count_runtime(build: Path, model: Path, cpu: str, plugin: Path, folder: Path) -> int:
-    """Instructions of one inference of the runtime."""
+def count_runtime(
+    build: Path, model: Path, cpu: str, plugin: Path, folder: Path, options: Sequence[str] = (), more: int = MORE
+) -> int:
+    """Instructions of one inference of the runtime. ``options``: for lith_bench."""
     totals = []
-    for repeat in (1, 1 + MORE):
+    for repeat in (1, 1 + more):
         counts = folder / "counts"
-        command = [build / "lith_bench", model, "--warmup", "1", "--repeat", str(repeat)]
+        command = [build / "lith_bench", model, "--warmup", "1", "--repeat", str(repeat), *options]
         emulate(cpu, command, ["-plugin", f"{plugin},out={counts}"])
         totals.append(int(counts.read_text().split()[1]))
-    return (totals[1] - totals[0]) // MORE
+    return (totals[1] - totals[0]) // more
 
 
 def runtime_output(build: Path, model: Path, cpu: str, sample: np.ndarray, folder: Path) -> bytes:

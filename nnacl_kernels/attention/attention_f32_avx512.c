@@ -1,34 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_f32_avx512.h"
-#include "common/panels.h"
 #include "common/vector_f32_avx512.h"
 
 #include "attention/attention_f32_avx2.h"
+#include "attention/attention_tiles.h"
 
 NNACL_DECLARE(nnacl_attention_f32_avx512);
 
 static void multiply(const attention_product *product) {
-    const float *list[NNACL_TILE_ROWS];
-    nnacl_tile tile = {.a = list,
-                       .a_step = 1,
-                       .taps = 1,
-                       .run = product->depth,
-                       .b = product->b,
-                       .b_step = product->b_step,
-                       .panel_step = product->panel_step,
-                       .y_step = product->y_step,
-                       .columns = product->columns,
-                       .ends = true,
-                       .clamp_min = -INFINITY,
-                       .clamp_max = INFINITY};
-    for (int32_t row = 0; row < product->rows; row += NNACL_TILE_ROWS) {
-        const int32_t count = nnacl_least(product->rows - row, NNACL_TILE_ROWS);
-        for (int32_t r = 0; r < count; r++) {
-            list[r] = product->a + (row + r) * product->a_step;
-        }
-        tile.y = product->y + row * product->y_step;
-        nnacl_tile_run_f32_avx512(&tile, count);
-    }
+    nnacl_attention_multiply(product, &nnacl_tiles_f32_avx512);
 }
 
 /* to[c, r] = from[r, c] for 16 x 16 floats. */

@@ -117,7 +117,7 @@ static size_t attention_workspace(const void *params, const nnacl_kernel *kernel
     if (kernel->isa == NNACL_ISA_C) {
         return sizeof(float) * keys;
     }
-    const size_t panels = kernel->isa == NNACL_ISA_AVX2 ? 1 : NNACL_ATTENTION_PANELS_AVX512;
+    const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? NNACL_ATTENTION_PANELS_AVX512 : 1;
     const size_t of_keys = panels * (size_t)p->size, longest = keys > of_keys ? keys : of_keys;
     return sizeof(float) * (NNACL_ATTENTION_BLOCK * keys + NNACL_PANEL_F32 * longest);
 }

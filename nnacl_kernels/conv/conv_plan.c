@@ -154,9 +154,11 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
 /* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
 #define AVX2_POSITIONS 6
 
-/* The kernels of conv2d for AVX-512, VNNI and halves split their work by tiles of positions or by panels. */
+/* The kernels of conv2d for AVX-512, VNNI and halves, and those of f32 for AArch64, split their work by tiles of
+ * positions or by panels. */
 static bool lists_rows(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_VNNI || kernel->isa == NNACL_ISA_FP16;
+    return (kernel->isa & (NNACL_ISA_AVX512 | NNACL_ISA_VNNI | NNACL_ISA_FP16)) != 0 ||
+           (kernel->isa == NNACL_ISA_NEON && kernel->dtype == NNACL_F32);
 }
 
 /* Rows of a tile and floats in a vector of the kernels by Winograd. */
@@ -180,7 +182,10 @@ static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     if (!lists_rows(kernel)) {
         return conv_parts(params, kernel);
     }
-    const int32_t tiles = nnacl_conv_tiles(p, kernel->dtype == NNACL_F16 ? NNACL_CONV_TILE_F16 : NNACL_CONV_TILE);
+    const int32_t rows = kernel->dtype == NNACL_F16      ? NNACL_CONV_TILE_F16
+                         : kernel->isa == NNACL_ISA_NEON ? NNACL_CONV_TILE_NEON
+                                                         : NNACL_CONV_TILE;
+    const int32_t tiles = nnacl_conv_tiles(p, rows);
     const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
     return tiles > 0 ? tiles * nnacl_conv_chunks(p, tiles, panels) : 1;
 }

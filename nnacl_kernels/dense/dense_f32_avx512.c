@@ -1,46 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_f32_avx512.h"
-#include "common/panels.h"
-#include "common/share.h"
-#include "dense/dense.h"
+#include "dense/dense_tiles_f32.h"
 
 NNACL_DECLARE(nnacl_dense_f32_avx512);
 
 void nnacl_dense_f32_avx512(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_dense_params *p = params;
-    const float *x = in[0], *packed = in[1], *bias = p->has_bias ? in[2] : NULL;
-    float *y = out[0];
-    const float *a[NNACL_TILE_ROWS];
-    nnacl_tile tile = {.a = a,
-                       .a_step = 1,
-                       .taps = 1,
-                       .run = p->depth,
-                       .b_step = NNACL_PANEL_F32,
-                       .panel_step = (ptrdiff_t)p->depth * NNACL_PANEL_F32,
-                       .y_step = p->units,
-                       .ends = true,
-                       .clamp_min = p->clamp_min,
-                       .clamp_max = p->clamp_max};
-
-    const nnacl_range panels = nnacl_share(ctx, nnacl_panel_count(p->units, NNACL_PANEL_F32));
-    for (int32_t panel = panels.begin; panel < panels.end;) {
-        const int32_t take = nnacl_tile_take(panels.end - panel), first = panel * NNACL_PANEL_F32;
-        const int32_t rest = p->units - first, width = take * NNACL_PANEL_F32;
-        tile.b = packed + panel * tile.panel_step;
-        tile.bias = bias ? bias + first : NULL;
-        tile.columns = rest < width ? rest : width;
-        for (int32_t row = 0; row < p->rows; row += NNACL_TILE_ROWS) {
-            const int32_t left = p->rows - row, count = left < NNACL_TILE_ROWS ? left : NNACL_TILE_ROWS;
-            for (int32_t r = 0; r < count; r++) {
-                a[r] = x + (ptrdiff_t)(row + r) * p->depth;
-            }
-            tile.y = y + (ptrdiff_t)row * p->units + first;
-            if (p->rows == 1) {
-                nnacl_tile_run_vector_f32_avx512(&tile);
-            } else {
-                nnacl_tile_run_f32_avx512(&tile, count);
-            }
-        }
-        panel += take;
-    }
+    nnacl_dense_tiles_f32(ctx, params, in, out, &nnacl_tiles_f32_avx512);
 }

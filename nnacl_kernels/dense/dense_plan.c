@@ -68,8 +68,8 @@ bool nnacl_dense_accepts_s16_dsp(const void *params) {
 
 /* The vector kernels of f32 and those of VNNI read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_VNNI ||
-           ((kernel->isa == NNACL_ISA_AVX2 || kernel->isa == NNACL_ISA_AVX512) && kernel->dtype == NNACL_F32);
+    const uint32_t f32 = NNACL_ISA_AVX2 | NNACL_ISA_AVX512 | NNACL_ISA_NEON;
+    return kernel->isa == NNACL_ISA_VNNI || ((kernel->isa & f32) != 0 && kernel->dtype == NNACL_F32);
 }
 
 /* Those of f32 that read them in columns of four, as a small floating-point unit does. */
@@ -300,7 +300,7 @@ static int32_t matmul_rows(const nnacl_matmul_params *p) {
 /* One panel of b, or the three that AVX-512 takes at a time. */
 static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_matmul_params *p = params;
-    const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? 3 : kernel->isa == NNACL_ISA_AVX2 ? 1 : 0;
+    const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? 3 : kernel->isa == NNACL_ISA_C ? 0 : 1;
     if (kernel->isa == NNACL_ISA_VNNI) {
         return 3 * nnacl_panel_quad_size(p->k);
     }

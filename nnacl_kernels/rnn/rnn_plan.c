@@ -111,7 +111,7 @@ static size_t workspace(const void *params, int32_t vectors) {
 
 /* The kernels for vectors have their weights in panels. */
 static bool lstm_has_panels(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_AVX512 || kernel->isa == NNACL_ISA_AVX2;
+    return (kernel->isa & (NNACL_ISA_AVX512 | NNACL_ISA_AVX2 | NNACL_ISA_NEON)) != 0;
 }
 
 bool nnacl_lstm_accepts_usual(const void *params) {
