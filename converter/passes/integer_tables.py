@@ -105,7 +105,11 @@ def requantized(graph: Graph, quantize: Node, source: Value) -> bool:
     if source.dtype is y.dtype and source.quant == y.quant:
         return substitute(graph, y, source)
     if not {source.dtype, y.dtype} <= {DType.s8, DType.u8}:
-        return False
+        if graph.contract != "single" or not {source.dtype, y.dtype} <= {DType.s8, DType.s16}:
+            return False
+        made = rebuild(graph, quantize, "requantize", [source], {"to": y.dtype.value})
+        made.quant = y.quant
+        return substitute(graph, y, made)
     x = as_signed(graph, source, quantize)
     assert x.quant is not None
     quant = y.quant if y.dtype is DType.s8 else shifted_quant(y.quant, DType.s8)

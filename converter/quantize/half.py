@@ -59,7 +59,7 @@ def quantize_half(graph: Graph, options: QuantizeOptions) -> tuple[Graph, QuantR
             halves.keep(node)
         if any(value.dtype.is_float for value in node.outputs):
             numbers = "float16 arithmetic" if reason is None else "float32"
-            report.layers.append(LayerReport(node.name, node.op, numbers, reason or ""))
+            report.layers.append(LayerReport(node.name, node.op, numbers, reason or "", is_float=reason is not None))
     halves.restore_results()
     finished = finish(graph)
     report.constant_bytes = sum(value.type.nbytes for value in finished.constants())

@@ -5,6 +5,7 @@ The passes behind it (``pipeline.INTEGER_PASSES``) make integer ops of that, as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...ir import Graph, Node, Quant, Value
 from ..passes.move_quantization import KEEP_ORDER
 from ..pipeline import finish
 from .compress import compress_node
-from .placement import WEIGHTED, Group, Placement, is_function, weight_axis
+from .placement import WEIGHTED, Group, Placement, data_values, is_function, weight_axis
 from .ranges import SMALLEST_SCALE, Weights, activation_quant, along, round_weights, weight_scales
 from .recurrent import FIXED_FORMS, put_fixed
 from .recurrent_weights import Direction
@@ -22,6 +23,10 @@ from .zero_ranges import scales_of_empty
 
 MOST_BIAS = 2.0**30
 """A bias is at most so many units of input scale times weight scale, so that sums stay within 32 bits."""
+
+
+WIDENED = 64.0
+"""Steps of 16 bits that a step of 8 bits becomes, exactly, without a zero point."""
 
 
 @dataclass
@@ -45,6 +50,17 @@ class Decision:
 
     def quant_of(self, value: Value) -> Quant:
         return self.quants[id(self.placement.group_of[value])]
+
+    def read_quant(self, node: Node, value: Value) -> Quant:
+        """As a node on integers reads a value: of the type that the node computes in."""
+        group = self.placement.group_of[value]
+        known, dtype = self.quants[id(group)], self.placement.integer_nodes.get(node, group.dtype)
+        if dtype is group.dtype:
+            return known
+        if dtype is DType.s16:
+            return Quant.per_tensor(float(known.scale[0]) / WIDENED, 0)
+        assert group.narrow is not None
+        return self.quants[id(group.narrow)]
 
 
 def nearest_weights(node: Node, x_scale: float, bias: np.ndarray | None) -> Weights:
@@ -87,6 +103,7 @@ def apply(graph: Graph, decision: Decision) -> Graph:
         group = placement.group_of.get(value)
         if group is not None and not _follows(value, placement, group):
             _quantize(twin, made[value], decision.quants[id(group)], group.dtype)
+    _bridge(twin, copies, decision)
     for node, copy in copies.items():
         if node.op in FIXED_FORMS and node in placement.integer_nodes:
             put_fixed(twin, node, copy, decision)
@@ -97,7 +114,7 @@ def apply(graph: Graph, decision: Decision) -> Graph:
 
 
 def _set_weights(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
-    x_scale = float(decision.quant_of(node.input(0)).scale[0])
+    x_scale = float(decision.read_quant(node, node.input(0)).scale[0])
     bias = decision.biases.get(node, bias_of(node))
     weights = decision.weights.get(node)
     if weights is None:
@@ -153,12 +170,42 @@ def _follows(value: Value, placement: Placement, group: Group) -> bool:
     return moves and bool(sources) and all(placement.group_of.get(source) is group for source in sources)
 
 
+def _bridge(graph: Graph, copies: Mapping[Node, Node], decision: Decision) -> None:
+    """Between layers of 8 and of 16 bits values change their type."""
+    placement, made = decision.placement, dict[tuple[Value, DType], Value]()
+    for node, dtype in placement.integer_nodes.items():
+        for value in dict.fromkeys(data_values(node)):
+            group = placement.group_of.get(value)
+            if group is None or group.dtype is dtype:
+                continue
+            for index, item in enumerate(node.inputs):
+                if item is value:
+                    real = copies[node].input(index)
+                    if (real, dtype) not in made:
+                        made[real, dtype] = _pair(graph, real, decision.read_quant(node, value), dtype, dtype.name)
+                    copies[node].set_input(index, made[real, dtype])
+
+
 def _quantize(graph: Graph, value: Value, quant: Quant, dtype: DType) -> None:
     """Puts quantize and dequantize behind a value, in front of all that read it."""
     uses = list(value.uses)
+    real = _pair(graph, value, quant, dtype)
+    for node, index in uses:
+        node.set_input(index, real)
+    for index, output in enumerate(graph.outputs):
+        if output is value and value.producer is not None:
+            graph.outputs[index] = real
+            value.name, real.name = real.name, value.name
+    for state in graph.states:
+        if state.output is value and value.producer is not None:
+            state.output = real
+
+
+def _pair(graph: Graph, value: Value, quant: Quant, dtype: DType, suffix: str = "") -> Value:
+    """The result of dequantize behind quantize."""
     position = 0 if value.producer is None else graph.nodes.index(value.producer) + 1
     before = graph.nodes[position] if position < len(graph.nodes) else None
-    stem = value.name
+    stem = f"{value.name}_{suffix}" if suffix else value.name
     quantize = graph.add(
         "quantize",
         [value],
@@ -172,12 +219,4 @@ def _quantize(graph: Graph, value: Value, quant: Quant, dtype: DType) -> None:
         "dequantize", [quantize.output], name=f"{stem}_dequantize", output_names=[f"{stem}_real"], before=before
     ).output
     quantize.output.origins = real.origins = value.origins
-    for node, index in uses:
-        node.set_input(index, real)
-    for index, output in enumerate(graph.outputs):
-        if output is value and value.producer is not None:
-            graph.outputs[index] = real
-            value.name, real.name = real.name, value.name
-    for state in graph.states:
-        if state.output is value and value.producer is not None:
-            state.output = real
+    return real

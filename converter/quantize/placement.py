@@ -7,7 +7,7 @@ the inputs of a concat) form a group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,6 +68,8 @@ class Group:
     dtype: DType = DType.s8
     fixed: tuple[float, int] | None = None
     """Scale and zero point that an op prescribes."""
+    narrow: Group | None = None
+    """Of a group of 16 bits that layers of 8 bits read: what its values are for them."""
 
 
 @dataclass
@@ -104,8 +106,31 @@ def place(
         elif not _only_moves(node):
             placement.reasons[node] = reason
     _drop_lonely(graph, placement)
-    _make_groups(graph, placement, keep_tail)
+    asked = dict(placement.integer_nodes)
+    _make_groups(graph, placement, asked, keep_tail)
+    while wider := [node for node in placement.integer_nodes if _should_widen(node, placement)]:
+        placement.integer_nodes |= dict.fromkeys(wider, DType.s16)
+        placement.groups, placement.group_of = [], {}
+        _make_groups(graph, placement, asked, keep_tail)
+    for group in list(placement.groups):
+        if group.dtype is DType.s16 and any(
+            placement.integer_nodes.get(user) is DType.s8 for value in group.members for user in value.users
+        ):
+            group.narrow = Group(list(group.members))
+            placement.groups.append(group.narrow)
     return placement
+
+
+def _should_widen(node: Node, placement: Placement) -> bool:
+    """Whether a node computes on 8 bits and its result is wanted with 16: it then computes on 16, also where its inputs
+    have 8."""
+    group = placement.group_of.get(node.outputs[0])
+    is_narrow = placement.integer_nodes[node] is DType.s8 and group is not None and group.dtype is DType.s16
+    return is_narrow and _can_widen(node)
+
+
+def _can_widen(node: Node) -> bool:
+    return _why_float(node, DType.s16) is None
 
 
 BOUNDED = frozenset({"softmax", "sigmoid", "tanh"})
@@ -205,7 +230,7 @@ def _drop_lonely(graph: Graph, placement: Placement) -> None:
         for node in list(placement.integer_nodes):
             if not (is_function(node) or node.op in ("add", "sub", "mul", *KEEP_ORDER)):
                 continue
-            sources = [value.producer for value in _data_values(node)]
+            sources = [value.producer for value in data_values(node)]
             is_first = all(source is not None and not _integers_before(source, placement) for source in sources)
             users = node.output.users
             is_last = bool(users) and not any(_integers_behind(user, placement) for user in users)
@@ -220,7 +245,7 @@ def _integers_before(node: Node, placement: Placement) -> bool:
         return True
     if not _only_moves(node):
         return False
-    sources = [value.producer for value in _data_values(node)]
+    sources = [value.producer for value in data_values(node)]
     return any(source is None or _integers_before(source, placement) for source in sources)
 
 
@@ -230,7 +255,7 @@ def _integers_behind(node: Node, placement: Placement) -> bool:
     return _only_moves(node) and any(_integers_behind(user, placement) for out in node.outputs for user in out.users)
 
 
-def _data_values(node: Node) -> list[Value]:
+def data_values(node: Node) -> list[Value]:
     """The tensors of real numbers that a node computes with: no weights, bias, sizes or constants."""
     if node.op in WEIGHTED or node.op in recurrent.FIXED_FORMS or node.op == "resize":
         return [node.input(0)]
@@ -242,7 +267,8 @@ def _data_values(node: Node) -> list[Value]:
     return [value for value in values if value is not None and value.dtype is DType.f32 and value.data is None]
 
 
-def _make_groups(graph: Graph, placement: Placement, keep_tail: bool) -> None:
+def _make_groups(graph: Graph, placement: Placement, asked: Mapping[Node, DType], keep_tail: bool) -> None:
+    """``asked``: the types that nodes want of their inputs, where their producers can give them."""
     parent: dict[Value, Value] = {}
 
     def root(value: Value) -> Value:
@@ -259,21 +285,23 @@ def _make_groups(graph: Graph, placement: Placement, keep_tail: bool) -> None:
             needed[value] = DType.s16 if DType.s16 in (known, dtype) else dtype
 
     for node, dtype in placement.integer_nodes.items():
-        for value in _data_values(node):
-            need(value, dtype)
+        for value in data_values(node):
+            source = value.producer
+            can_give = source is None or source not in placement.integer_nodes or _can_widen(source)
+            need(value, asked[node] if can_give else DType.s8)
         if not is_inside_chain(graph, node, placement):
             need(node.outputs[0], dtype)
     for node in placement.integer_nodes:
-        for value in [*_data_values(node), node.outputs[0]]:
+        for value in [*data_values(node), node.outputs[0]]:
             if value in needed and is_inside_chain(graph, value.producer, placement):
                 del needed[value]
     for node in reversed(graph.nodes):  # what is read through movers needs its source quantized
         if _only_moves(node) and any(output in needed for output in node.outputs):
             dtype = next(needed[output] for output in node.outputs if output in needed)
-            for value in _data_values(node):
+            for value in data_values(node):
                 need(value, dtype)
     for node in graph.nodes:
-        sources = _data_values(node)
+        sources = data_values(node)
         if _is_infinite(node, placement):
             continue
         if _only_moves(node) and sources and all(source in needed for source in sources):
@@ -283,7 +311,7 @@ def _make_groups(graph: Graph, placement: Placement, keep_tail: bool) -> None:
             for output in node.outputs:
                 need(output, needed[sources[0]])
     for node in graph.nodes:
-        together = [*_data_values(node), *node.outputs]
+        together = [*data_values(node), *node.outputs]
         joins = _only_moves(node) or (node.op in SAME_SCALE and node in placement.integer_nodes)
         if joins and len(together) > 1 and all(value in needed for value in together):
             for value in together[1:]:

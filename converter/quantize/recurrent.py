@@ -61,7 +61,7 @@ def why_float(node: Node) -> str | None:
 def put_fixed(graph: Graph, node: Node, copy: Node, decision: Decision) -> None:
     """Replaces a layer. Its input is the result of a dequantize node; its results become those of such."""
     x, dtype = copy.input(X), decision.placement.integer_nodes[node]
-    x_quant, y_quant = decision.quant_of(node.input(X)), decision.quant_of(node.outputs[0])
+    x_quant, y_quant = decision.read_quant(node, node.input(X)), decision.quant_of(node.outputs[0])
     maker = _Maker(graph, copy)
     integers = maker.quantized(x, dtype, x_quant)
     y_mult, y_shift = quantize_multiplier(2.0**-15 / float(y_quant.scale[0]))

@@ -31,6 +31,8 @@ class LayerReport:
     seen_low: float | None = None
     """The range that calibration saw."""
     seen_high: float | None = None
+    is_float: bool = False
+    """Whether it computes on real numbers; with weights of few bits as well, unless the scheme wants just that."""
 
 
 @dataclass
@@ -65,8 +67,8 @@ class QuantReport:
 
     @property
     def floats(self) -> list[LayerReport]:
-        """The layers that compute in floating point."""
-        return [layer for layer in self.layers if layer.numbers == "float32"]
+        """The layers that compute in floating point, though integers are the aim."""
+        return [layer for layer in self.layers if layer.is_float]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -96,6 +96,6 @@ def all_weights(decision: Decision) -> dict[Node, Weights]:
     for node in decision.placement.integer_nodes:
         if node.op in WEIGHTED:
             known = decision.weights.get(node)
-            x_scale = float(decision.quant_of(node.input(0)).scale[0])
+            x_scale = float(decision.read_quant(node, node.input(0)).scale[0])
             found[node] = known or nearest_weights(node, x_scale, decision.biases.get(node, bias_of(node)))
     return found

@@ -261,7 +261,7 @@ def choose_weights(search: Search, best: Candidate, data: CalibrationSet) -> Can
     for part in measure(nodes, rounded):
         for node, moments in part.items():
             bias = bias_of(node)
-            start = nearest_weights(node, float(decision.quant_of(node.input(0)).scale[0]), bias)
+            start = nearest_weights(node, float(decision.read_quant(node, node.input(0)).scale[0]), bias)
             bias = np.zeros(start.scales.size) if bias is None else bias
             if not options.corrects_bias:
                 moments = moments.about_zero()
@@ -291,7 +291,7 @@ def _round_recurrent(search: Search, rounded: Rounded, decision: Decision) -> di
     for node, measured in measure_steps(nodes, replace(rounded, feeds=search.feeds)).items():
         if not search.options.corrects_bias:
             measured = [[(rows, part.about_zero()) for rows, part in parts] for parts in measured]
-        found[node] = rounded_directions(node, measured, largest_input(decision.quant_of(node.input(0))))
+        found[node] = rounded_directions(node, measured, largest_input(decision.read_quant(node, node.input(0))))
     return found
 
 
@@ -395,6 +395,7 @@ def _report(search: Search, best: Candidate, count: int, named: frozenset[str]) 
     stay = set(float_layers(best.graph))
     for node in best.graph.nodes:
         layer = _layer(node, node in stay and node.op not in COMPRESSED.values(), reasons, seen)
+        layer.is_float = node in stay
         layer.constant_bytes = sum(
             value.type.nbytes for value in node.inputs if value is not None and value.is_constant
         )

@@ -50,14 +50,14 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
         if node.op not in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose"):
             if any(_is_large(value) for value in node.inputs):
                 why = f"there is no {node.op} with weights of few bits"
-                report.layers.append(LayerReport(node.name, node.op, "float32", why))
+                report.layers.append(LayerReport(node.name, node.op, "float32", why, is_float=True))
             continue
         scheme = options.scheme
         if scheme == "weights-int4" and is_short(node, options.group_size):
             scheme = "weights-int8"
         reason = ASKED_FOR if node.name in kept else rewrite(graph, node, options, found.get(node))
         numbers = scheme if reason is None else "float32"
-        report.layers.append(LayerReport(node.name, node.op, numbers, reason or ""))
+        report.layers.append(LayerReport(node.name, node.op, numbers, reason or "", is_float=reason is not None))
     finished = finish(graph)
     if aim is not None and data is not None:
         _measure(finished, aim, report)
