@@ -14,7 +14,8 @@ from .labels import Labelled, labels_for, load_labels
 from .options import QuantizeOptions
 from .placement import WEIGHTED
 from .recurrent import FIXED_FORMS
-from .statistics import record
+from .report import QuantReport
+from .statistics import record, sqnr
 
 MOST_PRODUCTS = 2e9
 """Of one run over the search samples, about."""
@@ -46,6 +47,19 @@ def aim_of(graph: Graph, options: QuantizeOptions, data: CalibrationSet) -> Aim:
     if labels is None:
         return Aim(feeds, wanted, None)
     return Aim(feeds, wanted, labels_for(labels, wanted, feeds, len(feeds) < most and options.samples is None))
+
+
+def tell_outcome(finished: Graph, aim: Aim | None, options: QuantizeOptions, report: QuantReport) -> None:
+    """Reports what became of the outputs, as far as there is data, and what a finished graph costs."""
+    if aim is not None:
+        got = record(finished, aim.feeds)
+        report.sqnr = sqnr(aim.wanted, got)
+        if aim.labels is not None:
+            report.float_accuracy, report.accuracy = aim.labels.accuracy(aim.wanted), aim.labels.accuracy(got)
+    if options.costs is not None:
+        costs = options.costs(finished)
+        report.flash, report.ram, report.instructions = costs.flash, costs.ram, costs.instructions
+    report.constant_bytes = sum(value.type.nbytes for value in finished.constants())
 
 
 def search_size(graph: Graph) -> int:

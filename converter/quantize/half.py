@@ -14,6 +14,7 @@ from ...dtypes import DType
 from ...ir import Graph, Node, TensorType, Value
 from ...stepwise import Executor
 from ..pipeline import finish
+from .aim import aim_of, tell_outcome
 from .calibration_data import open_calibration
 from .options import QuantizeOptions
 from .report import LayerReport, QuantReport
@@ -45,6 +46,9 @@ def quantize_half(graph: Graph, options: QuantizeOptions) -> tuple[Graph, QuantR
     report.choices["compute"] = "float16"
     report.float_bytes = sum(value.type.nbytes for value in graph.constants())
     kept = layers_named(graph, options.float_layers, "--float-layer")
+    aim = None
+    if options.calibrate is not None:
+        aim = aim_of(graph, options, open_calibration(options.calibrate, graph, options.images, options.samples))
     large = _large_results(graph, options, report)
     halves = _Halves(graph)
     graph.sort()
@@ -62,7 +66,7 @@ def quantize_half(graph: Graph, options: QuantizeOptions) -> tuple[Graph, QuantR
             report.layers.append(LayerReport(node.name, node.op, numbers, reason or "", is_float=reason is not None))
     halves.restore_results()
     finished = finish(graph)
-    report.constant_bytes = sum(value.type.nbytes for value in finished.constants())
+    tell_outcome(finished, aim, options, report)
     return finished, report
 
 

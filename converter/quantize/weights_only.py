@@ -10,7 +10,7 @@ from ...dtypes import DType
 from ...ir import Graph, Node, Value
 from ..passes.weight_codes import COMPRESSED, replace_node
 from ..pipeline import finish
-from .aim import Aim, aim_of
+from .aim import aim_of, tell_outcome
 from .calibration_data import CalibrationSet, open_calibration, samples_of
 from .compress import compress_node
 from .moments import Moments, can_measure, depth_of, measure
@@ -19,7 +19,7 @@ from .placement import ASKED_FOR
 from .ranges import round_weights, weight_scales
 from .report import LayerReport, QuantReport
 from .simulate import Rounded
-from .statistics import record, require_finite_weights, sqnr
+from .statistics import require_finite_weights
 
 Rewrite = Callable[[Graph, Node, QuantizeOptions, Moments | None], str | None]
 """Puts another op in the place of a node, or says why not."""
@@ -59,22 +59,10 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
         numbers = scheme if reason is None else "float32"
         report.layers.append(LayerReport(node.name, node.op, numbers, reason or "", is_float=reason is not None))
     finished = finish(graph)
-    if aim is not None and data is not None:
-        _measure(finished, aim, report)
+    if data is not None:
         report.samples = sum(samples_of(feed) for feed in data)
-    if options.costs is not None:
-        costs = options.costs(finished)
-        report.flash, report.ram, report.instructions = costs.flash, costs.ram, costs.instructions
-    report.constant_bytes = sum(value.type.nbytes for value in finished.constants())
+    tell_outcome(finished, aim, options, report)
     return finished, report
-
-
-def _measure(finished: Graph, aim: Aim, report: QuantReport) -> None:
-    """What became of the outputs."""
-    got = record(finished, aim.feeds)
-    report.sqnr = sqnr(aim.wanted, got)
-    if aim.labels is not None:
-        report.float_accuracy, report.accuracy = aim.labels.accuracy(aim.wanted), aim.labels.accuracy(got)
 
 
 LARGE = 256

@@ -40,6 +40,7 @@ EFFECTS: dict[str, tuple[Any, tuple[str, ...], dict[str, Any]]] = {
     "labels": ([0], SCHEMES, {}),
     "float_layers": (("a*",), SCHEMES, {}),
     "costs": (COSTS, SCHEMES, {}),
+    "compute": ("float16", ("float16",), {}),
     "observer": ("mse", STATIC, {}),
     "percentile": (99.0, ("int8",), {}),
     "rounding": ("adaptive", ROUNDED, {}),
@@ -195,6 +196,8 @@ def test_weights_alone_tell_what_they_cost_in_accuracy_and_what_stays() -> None:
     ]
     model = onnx_nets.model(nodes, {"x": (5, 1, 16)}, {"y": (5, 1, 1, 8)}, weights)
     samples = [rng.standard_normal((5, 1, 16)).astype(np.float32) for _ in range(4)]
+    _, report = quantized(model, samples, scheme="float16", compute="float16", labels=np.zeros((4, 5), np.int64))
+    assert report.sqnr is not None and report.sqnr > 50 and report.accuracy is not None
     for scheme, least in (("float16", 60.0), ("weights-int8", 35.0), ("weights-int4", 12.0), ("dynamic", 30.0)):
         _, report = quantized(model, samples, scheme=scheme)
         assert report.samples == 4 and report.sqnr is not None and report.sqnr > least
