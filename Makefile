@@ -53,8 +53,8 @@ bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-bench
 	$(VENV)/bin/python benchmarks/cpu/net_files.py build/bench-nets $(MODELS)
-	for kind in f32 s8; do for threads in 1 2; do \
-	    $(VENV)/bin/python benchmarks/cpu/compare.py build/bench-nets $(MODELS) --kind $$kind --threads $$threads \
+	for kind in f32 s8; do for how in "--threads 1" "--threads 2" "--isa avx2"; do \
+	    $(VENV)/bin/python benchmarks/cpu/compare.py build/bench-nets $(MODELS) --kind $$kind $$how \
 	        --out build/bench-nets/results.jsonl || exit; done; done
 	$(VENV)/bin/python benchmarks/cpu/compare.py --table build/bench-nets/results.jsonl
 
