@@ -28,7 +28,7 @@ MOST_INPUTS, MOST_STEPS, MOST_CONSTANTS = 8, 16, 16
 _FIRST_STEP, _FIRST_CONSTANT = 8, 32
 
 Kind = Literal["UNARY", "BINARY", "COMPARE", "CLASSIFY", "LOGIC", "NOT", "WHERE"]
-_ROW = re.compile(r"^NNACL_FUNCTION\((\d+), (\w+), (\w+), \w+, (\w+), (\w+), \w+\)$", re.MULTILINE)
+_ROW = re.compile(r"^NNACL_FUNCTION\((\d+), (\w+), (\w+), \w+, (\w+), (\w+), (\w+), \w+\)$", re.MULTILINE)
 HEADER = "elementwise/elementwise.h"
 FUNCTIONS_FILE = "elementwise/fused_functions.def"
 
@@ -68,8 +68,8 @@ class Function:
 def _read_functions() -> dict[int, Function]:
     text = catalogue.source_path(FUNCTIONS_FILE).read_text(encoding="utf-8")
     return {
-        int(number): Function(int(number), op, kind, {"c": "c", "avx2": avx2, "avx512": avx512})
-        for number, op, kind, avx2, avx512 in _ROW.findall(text)
+        int(number): Function(int(number), op, kind, {"c": "c", "avx2": avx2, "avx512": avx512, "neon": neon})
+        for number, op, kind, avx2, avx512, neon in _ROW.findall(text)
     }
 
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elementwise/fused_loops_avx2.h"
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop) NNACL_DECLARE(nnacl_##op##_##dtype##_##avx2);
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop) NNACL_DECLARE(nnacl_##op##_##dtype##_##avx2);
 #include "elementwise/fused_functions.def"
 #undef NNACL_FUNCTION
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop)                                                    \
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop)                                              \
     [number] = {nnacl_##op##_##dtype##_##avx2, NNACL_FUSED_##kind, loop},
 static const nnacl_fused_function functions[] = {
 #include "elementwise/fused_functions.def"

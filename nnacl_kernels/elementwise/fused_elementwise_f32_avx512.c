@@ -6,11 +6,12 @@
 #define LOOP_avx2(loop) loop
 #define LOOP_avx512(loop) NULL
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop) NNACL_DECLARE(nnacl_##op##_##dtype##_##avx512);
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop)                                              \
+    NNACL_DECLARE(nnacl_##op##_##dtype##_##avx512);
 #include "elementwise/fused_functions.def"
 #undef NNACL_FUNCTION
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop)                                                    \
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop)                                              \
     [number] = {nnacl_##op##_##dtype##_##avx512, NNACL_FUSED_##kind, LOOP_##avx512(loop)},
 static const nnacl_fused_function functions[] = {
 #include "elementwise/fused_functions.def"

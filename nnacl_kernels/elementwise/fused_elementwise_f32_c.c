@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elementwise/fused_loops.h"
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop) NNACL_DECLARE(nnacl_##op##_##dtype##_c);
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop) NNACL_DECLARE(nnacl_##op##_##dtype##_c);
 #include "elementwise/fused_functions.def"
 #undef NNACL_FUNCTION
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop)                                                    \
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop)                                              \
     [number] = {nnacl_##op##_##dtype##_c, NNACL_FUSED_##kind, loop},
 static const nnacl_fused_function functions[] = {
 #include "elementwise/fused_functions.def"

@@ -9,7 +9,7 @@
 
 #define LEAST_ELEMENTS_PER_PART 16384
 
-#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, loop) [number] = NNACL_FUSED_##kind,
+#define NNACL_FUNCTION(number, op, kind, dtype, avx2, avx512, neon, loop) [number] = NNACL_FUSED_##kind,
 static const uint8_t kinds[] = {
 #include "elementwise/fused_functions.def"
 };
@@ -203,7 +203,7 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
 }
 
 static int32_t block_of(const nnacl_kernel *kernel) {
-    return kernel->isa == NNACL_ISA_C ? NNACL_FUSED_BLOCK_C : NNACL_FUSED_BLOCK_AVX2;
+    return (kernel->isa & (NNACL_ISA_C | NNACL_ISA_NEON)) != 0 ? NNACL_FUSED_BLOCK_C : NNACL_FUSED_BLOCK_AVX2;
 }
 
 static size_t workspace(const void *params, const nnacl_kernel *kernel) {
