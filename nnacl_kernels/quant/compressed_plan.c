@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/lead.h"
+#include "common/panels.h"
 #include "common/plan_check.h"
 #include "nnacl_kernels.h"
 #include "quant/packed_columns.h"
@@ -116,7 +117,7 @@ bool nnacl_conv2d_compressed_accepts_dsp(const void *params) {
 }
 
 static bool accepts_words(int32_t bits, int32_t group, int64_t depth) {
-    return bits <= 8 && (group == 0 || group % (32 / bits) == 0) && depth < 1 << 24;
+    return (bits == 16 || group == 0 || group % (32 / bits) == 0) && depth < 1 << 24;
 }
 
 static int64_t conv_depth(const nnacl_conv2d_compressed_params *p) {
@@ -150,30 +151,47 @@ static bool has_lines(const nnacl_kernel *kernel, int32_t index) {
     return kernel->isa == NNACL_ISA_DSP && index > 0;
 }
 
+/* Whether the weights are read in panels of halves. */
+static bool has_panels(const nnacl_kernel *kernel, int32_t bits, int32_t index) {
+    return kernel->isa == NNACL_ISA_AVX2 && bits == 16 && index == 1;
+}
+
+static size_t packed_size(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, int32_t depth, int32_t index) {
+    if (has_panels(kernel, layer->bits, index)) {
+        return nnacl_columns_f16_size(layer->out_c, depth, NNACL_PACKED_HALVES);
+    }
+    return has_lines(kernel, index) ? nnacl_packed_lines_size(layer, depth, index) : 0;
+}
+
+static void pack(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, int32_t depth, int32_t index,
+                 const void *const in[], void *packed) {
+    if (has_panels(kernel, layer->bits, index)) {
+        nnacl_pack_columns_f16(in[1], layer->out_c, depth, depth, NNACL_PACKED_HALVES, packed);
+    } else {
+        nnacl_packed_lines_pack(layer, depth, in, packed);
+    }
+}
+
 static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_packed_layer layer = nnacl_packed_conv(params);
-    return has_lines(kernel, index) ? nnacl_packed_lines_size(&layer, (int32_t)conv_depth(params), index) : 0;
+    return packed_size(kernel, &layer, (int32_t)conv_depth(params), index);
 }
 
 static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                       void *packed) {
     const nnacl_packed_layer layer = nnacl_packed_conv(params);
-    (void)kernel;
-    (void)index;
-    nnacl_packed_lines_pack(&layer, (int32_t)conv_depth(params), in, packed);
+    pack(kernel, &layer, (int32_t)conv_depth(params), index, in, packed);
 }
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_packed_layer layer = nnacl_packed_dense(params);
-    return has_lines(kernel, index) ? nnacl_packed_lines_size(&layer, layer.in_c, index) : 0;
+    return packed_size(kernel, &layer, layer.in_c, index);
 }
 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
     const nnacl_packed_layer layer = nnacl_packed_dense(params);
-    (void)kernel;
-    (void)index;
-    nnacl_packed_lines_pack(&layer, layer.in_c, in, packed);
+    pack(kernel, &layer, layer.in_c, index, in, packed);
 }
 
 static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, int32_t channels) {

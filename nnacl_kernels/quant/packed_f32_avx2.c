@@ -62,6 +62,25 @@ static inline void multiply(const weights8 *w, int32_t bits, const float *const 
     }
 }
 
+/* Halves in panels of eight columns, without scales. */
+static void multiply_halves(const uint16_t *panel, const float *const x[], int32_t depth,
+                            __m256 sums[NNACL_PACKED_POSITIONS]) {
+    __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
+    for (int32_t i = 0; i < depth; i++, panel += NNACL_PACKED_HALVES) {
+        const __m256 weights = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)panel));
+        s0 = _mm256_add_ps(s0, _mm256_mul_ps(_mm256_set1_ps(x[0][i]), weights));
+        s1 = _mm256_add_ps(s1, _mm256_mul_ps(_mm256_set1_ps(x[1][i]), weights));
+        s2 = _mm256_add_ps(s2, _mm256_mul_ps(_mm256_set1_ps(x[2][i]), weights));
+        s3 = _mm256_add_ps(s3, _mm256_mul_ps(_mm256_set1_ps(x[3][i]), weights));
+    }
+    sums[0] = s0;
+    sums[1] = s1;
+    sums[2] = s2;
+    sums[3] = s3;
+}
+
+_Static_assert(NNACL_PACKED_POSITIONS == 4, "multiply_halves() has four sums");
+
 /* The same with constants that the compiler knows. */
 #define MULTIPLY(bits, count) multiply(w, bits, x, depth, count, sums)
 
@@ -106,7 +125,7 @@ static void find_windows(const nnacl_packed_layer *p, const float *x, int32_t fi
 }
 
 void nnacl_packed_f32_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, const void *const in[], float *y) {
-    const float *bias = p->has_bias ? in[2] : NULL, *scales = in[3];
+    const float *bias = p->has_bias ? in[2] : NULL, *scales = p->bits == 16 ? NULL : in[3];
     const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, stride = nnacl_packed_stride(p->bits, depth);
     const int32_t group = p->group > 0 ? p->group : depth, groups = (depth - 1) / group + 1;
     const int32_t positions = p->batch * p->out_h * p->out_w;
@@ -127,11 +146,15 @@ void nnacl_packed_f32_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, co
             const __m256i lanes = nnacl_lanes_avx2(width);
             const __m256i last = _mm256_set1_epi32(width - 1), order = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             w.rows = nnacl_packed_rows_avx2((const uint8_t *)in[1] + (ptrdiff_t)channel * stride, stride, width);
-            w.scales = scales + (ptrdiff_t)channel * groups;
+            w.scales = scales ? scales + (ptrdiff_t)channel * groups : NULL;
             w.scale_lanes = _mm256_mullo_epi32(_mm256_min_epi32(order, last), _mm256_set1_epi32(groups));
             const __m256 added = bias ? _mm256_maskload_ps(bias + channel, lanes) : _mm256_setzero_ps();
             __m256 sums[NNACL_PACKED_POSITIONS];
-            multiply_codes(&w, p->bits, windows, depth, count, sums);
+            if (p->bits == 16) {
+                multiply_halves((const uint16_t *)in[1] + (ptrdiff_t)channel * depth, windows, depth, sums);
+            } else {
+                multiply_codes(&w, p->bits, windows, depth, count, sums);
+            }
             for (int32_t i = 0; i < count; i++) {
                 __m256 value = _mm256_add_ps(sums[i], added);
                 value = _mm256_min_ps(high, _mm256_max_ps(low, value)); /* NaN stays */

@@ -7,6 +7,8 @@
 
 /* Words in front of the codes of a channel as packed_pack.h packs them: start, multiplier, offset. */
 #define NNACL_PACKED_HEAD 3
+/* Columns of a panel of halves for AVX2 (common/panels.h). */
+#define NNACL_PACKED_HALVES 8
 
 typedef struct nnacl_packed_layer {
     int32_t batch, in_h, in_w, in_c;

@@ -145,7 +145,7 @@ bool nnacl_conv2d_compressed_accepts_dsp(const void *params);
 bool nnacl_dense_compressed_accepts_dsp(const void *params);
 /* For that of conv2d_compressed with one output channel for each of at least four input channels. */
 bool nnacl_conv2d_compressed_accepts_depthwise(const void *params);
-/* For those for AVX2: one group, weights of at most 8 bits, whole words of weights share a scale. */
+/* For those for AVX2: one group, whole words of weights share a scale. */
 bool nnacl_conv2d_compressed_accepts_words(const void *params);
 bool nnacl_dense_compressed_accepts_words(const void *params);
 
