@@ -1,10 +1,13 @@
 """Half precision beside float32 on AArch64 and on a Cortex-M55: instructions of one inference, and what is lost.
 
     python benchmarks/models/half_precision.py [--net NAME] [--target NAME] [--profile]
+    python benchmarks/models/half_precision.py --accuracy
 
 The nets are those of ``benchmarks/cpu/nets.py`` (seeded weights); each is generated as C in float32 and with
 ``--quantize float16 --compute float16``, compiled, and run in QEMU, which counts instructions (not cycles). Both
-results are held against those of ONNX Runtime for the float32 model. Needs PyTorch and ONNX Runtime.
+results are held against those of ONNX Runtime for the float32 model. With ``--accuracy`` the models of
+``benchmarks/quantization/accuracy.py`` classify their test samples with the kernels of AArch64 that compute on halves.
+Needs PyTorch, ONNX Runtime and scikit-learn.
 """
 
 from __future__ import annotations
@@ -21,8 +24,9 @@ import onnxruntime
 import torch
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "mcu"), str(HERE.parent / "cpu")]
+sys.path[:0] = [str(HERE.parent / name) for name in ("mcu", "cpu", "quantization")]
 
+import accuracy  # noqa: E402
 import counting  # noqa: E402
 import nets  # noqa: E402
 
@@ -81,12 +85,41 @@ def measure(name: str, target: str, folder: Path, plugin: Path, profile: bool) -
     return f"| {name} | {target} | {' | '.join(cells)} | {ratio} |"
 
 
+def found(task: accuracy.Task, options: QuantizeOptions | None, folder: Path) -> int:
+    """How many of the test samples generated C for AArch64 with half-precision arithmetic classifies rightly."""
+    name = task.model.graph.input[0].name
+    graph = convert(task.model, inputs={name: (1, *task.inputs.shape[1:])}, quantization=options)
+    generate(graph, TARGETS[0], folder, name="net")
+    project = execute.Project.open(folder)
+    execute.build(project, variables={"LDFLAGS": "-static"})
+    samples = [{name: x[None]} for x in task.inputs]
+    scores = np.concatenate([next(iter(result.values())) for result in execute.run(project, samples).samples])
+    predicted = (scores[:, 0] > 0).astype(np.int64) if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return int(np.sum(predicted == task.labels))
+
+
+def accuracies(folder: Path) -> None:
+    """Prints what half precision loses."""
+    print("| model | test samples | float32 | float16, lost |\n|---|---:|---:|---:|")
+    for name, make in accuracy.tasks().items():
+        task = make(0, 0)
+        assert task is not None
+        right = [found(task, options, folder / f"{name}-{form}") for form, options in FORMS.items()]
+        whole, half = (100 * count / len(task.labels) for count in right)
+        print(f"| {name} | {len(task.labels)} | {whole:.2f} | {whole - half:+.2f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--net", action="append", help="only this one; repeatable")
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this one; repeatable")
     parser.add_argument("--profile", action="store_true", help="instructions of layers and functions")
+    parser.add_argument("--accuracy", action="store_true", help="of trained models, in place of instructions")
     options = parser.parse_args()
+    if options.accuracy:
+        with tempfile.TemporaryDirectory(prefix="microlith-half-") as folder:
+            accuracies(Path(folder))
+        return
     print("| net | target | float32 | float16 | ratio |\n|---|---|---|---|---:|")
     with tempfile.TemporaryDirectory(prefix="microlith-half-") as folder:
         plugin = counting.build_plugin(Path(folder))
