@@ -246,6 +246,11 @@ def needs_a_run(graph: Graph) -> bool:
     )
 
 
+def needs_sizes(graph: Graph) -> bool:
+    """Whether generated C for one shape of each input cannot be had: some shape of a graph is not known."""
+    return any(not value.type.is_static for value in graph.inputs) or needs_a_run(graph)
+
+
 def is_open(graph: Graph) -> bool:
     """Whether some shape of a graph is known at run time only."""
     return any(not value.type.is_static for value in graph.inputs) or is_data_dependent(graph)

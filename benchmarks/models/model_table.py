@@ -98,7 +98,7 @@ def converted(path: Path, inputs: Sequence[np.ndarray]) -> Any:
 
 def examine(path: Path, with_c: bool) -> dict[str, Any]:
     """One row: what became of the model at each stage."""
-    from microlith.binding import is_open
+    from microlith.binding import needs_sizes
     from microlith.errors import MicrolithError, UnsupportedError
 
     meta, cases = stored(path)
@@ -115,7 +115,7 @@ def examine(path: Path, with_c: bool) -> dict[str, Any]:
         row |= judge(meta, results, [outputs for _, outputs in cases])
         if not row["passed"]:
             row |= explain(path, graph, meta, cases, results)
-        row["open"] = is_open(graph)
+        row["open"] = needs_sizes(graph)
         row["bytes"] = sum(value.type.nbytes for value in graph.constants())
         if with_c and row["bytes"] <= MOST_C_BYTES:
             row |= as_program(path, graph, meta, cases, Path(folder))
@@ -125,11 +125,11 @@ def examine(path: Path, with_c: bool) -> dict[str, Any]:
 def as_program(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any], folder: Path) -> dict[str, str]:
     """What became of a model as C; one of open sizes is converted again with those of the first case."""
     from microlith import convert
-    from microlith.binding import is_open
+    from microlith.binding import needs_sizes
     from microlith.errors import MicrolithError, UnsupportedError
 
     note = ""
-    if is_open(graph):
+    if needs_sizes(graph):
         try:
             sizes = {value.name: np.shape(a) for value, a in zip(graph.inputs, cases[0][0], strict=True)}
             graph, note = convert(path, inputs=sizes), ", sizes fixed"
@@ -137,7 +137,7 @@ def as_program(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[
             return {"c": ", ".join(sorted({item.op for item in error.items})) + " with fixed sizes"}
         except MicrolithError as error:
             return {"c": str(error).splitlines()[0].split(": ")[-1]}
-        if is_open(graph):
+        if needs_sizes(graph):
             return {}
     cases = [case for case in cases if [x.shape for x in case[0]] == [value.shape for value in graph.inputs]]
     portable = run_cases(path, graph, meta, cases, folder / "fixed.lith", isa="c")

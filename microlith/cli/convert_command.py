@@ -134,7 +134,7 @@ def command(
         "bgr": bgr,
     }
     from microlith import modelfile
-    from microlith.binding import is_open
+    from microlith.binding import is_open, needs_sizes
     from microlith.errors import InputError
     from microlith.files import require_writable, write_atomically
     from microlith.lower import lower
@@ -215,6 +215,8 @@ def command(
         q.print_report(summaries[0], explain)
     spelled = ", ".join(f"{name} from {item}" for name, item in graph.ranges.items())
     costs = f"sizes are known at run time only{': ' + spelled if spelled else ''}"
+    if not needs_sizes(graph):
+        costs = "subgraphs, for which the runtime allocates as it runs"
     if program is not None:
         costs = (
             f"{count_text(program.macs)} MACs, arena of the runtime on this machine "

@@ -160,14 +160,14 @@ class GeneratedEngine(_GraphEngine):
     """Generated C, here or in an emulator. Where RAM is short, several programs tell a part of the tensors each."""
 
     def __init__(self, graph: Graph, label: str, target: str) -> None:
-        from ..binding import needs_a_run
+        from ..binding import needs_sizes
         from ..codegen.execute import require_tools
 
         super().__init__(graph, label)
         self.target = target
         self.batch = None if graph.states else 16
         require_tools(targets.get(target))
-        if needs_a_run(graph) or any(not value.type.is_static for value in graph.inputs):
+        if needs_sizes(graph):
             raise InputError(
                 "has sizes that are known at run time only, which generated C cannot have",
                 where=label,
