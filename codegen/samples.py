@@ -20,8 +20,9 @@ def tolerances(program: Program, graph: Graph) -> tuple[float, float]:
     The tolerances of the ops along the way add up. Where a computed float is quantized again, the least difference can
     become a whole step of 1/127, so that much more has to be allowed.
     """
-    used = [call for call in program.all_calls if call.kernel is not None]
-    allowed = [ops.get(call.node.op).tolerance_of(call.node.outputs[0].dtype) for call in used]
+    used = [call.node for call in program.all_calls if call.kernel is not None]
+    # What writes to a state has no output; it copies.
+    allowed = [ops.get(node.op).tolerance_of(node.outputs[0].dtype) for node in used if node.outputs]
     relative = min(1e-2, max(1e-5, sum(tolerance.relative for tolerance in allowed)))
     absolute = max(1e-6, max((tolerance.absolute for tolerance in allowed), default=0.0))
     if requantizes(graph):
