@@ -251,7 +251,7 @@ _TARGETS = (
         name="armv7-linux",
         title="Armv7-A Linux with NEON",
         system="hosted",
-        isa=("c",),
+        isa=("dsp", "c"),
         tool_prefix="arm-linux-gnueabihf-",
         flags=("-march=armv7-a", "-mfpu=neon-vfpv4", "-mfloat-abi=hard"),
         alignment=64,
