@@ -13,8 +13,8 @@ typedef struct lines {
 } lines;
 
 /* Under tflite-double, and with halves up in the last shift. */
-void nnacl_requant_away_mve(const int32_t *sums, int8_t *y, int32_t count, const lines *lines);
-void nnacl_requant_up_mve(const int32_t *sums, int8_t *y, int32_t count, const lines *lines);
+void nnacl_requant_away_mve(const int32_t *sums, int8_t *y, int32_t count, const lines *k);
+void nnacl_requant_up_mve(const int32_t *sums, int8_t *y, int32_t count, const lines *k);
 
 /* clang-format off */
 /* r0 sums, r1 y, r4 multipliers, r5 shifts, r6 step, r7 zero point; q1 shifts to the left, q2 to the right, q3 zeros. */
@@ -55,11 +55,11 @@ static bool is_uniform(int32_t rounding) {
            !NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP_BY_8);
 }
 
-static void run(const int32_t *sums, int8_t *y, int32_t count, const lines *lines, int32_t rounding) {
+static void run(const int32_t *sums, int8_t *y, int32_t count, const lines *k, int32_t rounding) {
     if (NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP)) {
-        nnacl_requant_up_mve(sums, y, count, lines);
+        nnacl_requant_up_mve(sums, y, count, k);
     } else {
-        nnacl_requant_away_mve(sums, y, count, lines);
+        nnacl_requant_away_mve(sums, y, count, k);
     }
 }
 
@@ -72,8 +72,8 @@ void nnacl_requant_channels_mve(const int32_t *sums, const void *requant, int32_
         return;
     }
     const int32_t *rows = requant;
-    const lines lines = {rows, rows + channels, 16, zero};
-    run(sums, y, channels, &lines, rounding);
+    const lines k = {rows, rows + channels, 16, zero};
+    run(sums, y, channels, &k, rounding);
     nnacl_clamp_bytes(y, channels, q_min, q_max);
 }
 
@@ -87,7 +87,7 @@ void nnacl_requant_sums_mve(const int32_t *sums, int32_t count, int32_t mult, in
         return;
     }
     const int32_t mults[4] = {mult, mult, mult, mult}, shifts[4] = {shift, shift, shift, shift};
-    const lines lines = {mults, shifts, 0, zero};
-    run(sums, y, count, &lines, NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP_BY_8) ? NNACL_ROUND_TFLITE_UP : rounding);
+    const lines k = {mults, shifts, 0, zero};
+    run(sums, y, count, &k, NNACL_ROUNDS(rounding, NNACL_ROUND_TFLITE_UP_BY_8) ? NNACL_ROUND_TFLITE_UP : rounding);
     nnacl_clamp_bytes(y, count, q_min, q_max);
 }
