@@ -8,7 +8,7 @@ For microcontrollers, whose copies of the kernels are told by ``nnacl_needs.h``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..lower import Program, Substitute
 from ..nnacl_kernels import catalogue
 
 _READERS = frozenset({"softmax", "log_softmax"})
+_ISAS = ("mve", "c")
+"""Instruction sets whose kernels know packed tables."""
 _Find = Callable[[BoundNode, Binding], Substitute | None]
 
 
@@ -34,9 +36,9 @@ def pack_exp(table: np.ndarray) -> bytes | None:
     return high.tobytes() + low.tobytes() + steps.astype(np.int8).tobytes()
 
 
-def substitute(graph: Graph, other: _Find | None) -> _Find | None:
-    """What ``lower`` asks for each node: the same kernel with its table packed, if every table of the graph can be;
-    for nodes of other kinds what ``other`` says."""
+def substitute(graph: Graph, other: _Find | None, isa: Collection[str], without: Collection[str] = ()) -> _Find | None:
+    """What ``lower`` asks for each node: its kernel among the instruction sets ``isa``, but those ``without``, with
+    its table packed, if every table of the graph can be; for nodes of other kinds what ``other`` says."""
     readers = [node for node in graph.nodes if node.op in _READERS and node.input(0).dtype is DType.s8]
     tables = [node.optional_input(1) for node in readers]
     fits = not any(node.subgraphs for node in graph.nodes) and all(
@@ -49,7 +51,9 @@ def substitute(graph: Graph, other: _Find | None) -> _Find | None:
     def find(item: BoundNode, binding: Binding) -> Substitute | None:
         if item.node.op == "softmax" and binding.types[item.node.input(0)].dtype is DType.s8:
             table = item.node.input(1).data
-            kernel = catalogue.find_kernel("softmax", DType.s8.value, item.params, ["c"])
+            kernels = catalogue.candidates("softmax", DType.s8.value, [name for name in _ISAS if name in isa])
+            accepting = (kernel for kernel in kernels if catalogue.accepts(kernel, item.params))
+            kernel = next((kernel for kernel in accepting if kernel.symbol not in without), None)
             packed = None if table is None else pack_exp(table)
             assert kernel is not None and packed is not None
             return Substitute(kernel, catalogue.workspace(kernel, item.params), {1: packed})

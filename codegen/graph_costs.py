@@ -28,7 +28,7 @@ def costs_on(target: str, sizes: Mapping[str, Size] | None = None) -> CostFuncti
     core = variants.core_of(row)
 
     def costs(graph: Graph) -> Costs:
-        foreign = compact_exp.substitute(graph, None) if row.is_bare_metal else None
+        foreign = compact_exp.substitute(graph, None, row.isa) if row.is_bare_metal else None
         _, program = lower_for(graph, row, sizes=sizes, substitute=foreign)
         estimate = None if core is None else variants.estimate(program, core)
         params = sum(len(call.params) for call in program.all_calls)

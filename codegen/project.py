@@ -158,7 +158,7 @@ def generate(
         graph = cmsis_nn.prepared(graph, core, fixed)
         foreign = cmsis_nn.substitute(core)
     if row.is_bare_metal:
-        foreign = compact_exp.substitute(graph, foreign)
+        foreign = compact_exp.substitute(graph, foreign, row.isa, without)
     options: dict[str, Any] = {"substitute": foreign, "printed": is_printed}
     try:
         at_first = () if in_stripes else regions

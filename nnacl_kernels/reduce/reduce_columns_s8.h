@@ -6,9 +6,20 @@
 #include "common/tap_sums.h"
 #include "reduce/reduce_quantized.h"
 
+/* Makes `lanes` elements of y from sums of `count` values. */
+typedef void (*nnacl_reduce_end_s8)(const nnacl_reduce_params *p, int32_t *sums, int32_t lanes, int32_t count,
+                                    int8_t *y);
+
+static inline void nnacl_reduce_end_s8_each(const nnacl_reduce_params *p, int32_t *sums, int32_t lanes, int32_t count,
+                                            int8_t *y) {
+    for (int32_t i = 0; i < lanes; i++) {
+        y[i] = (int8_t)nnacl_reduce_finish(sums[i], count, p);
+    }
+}
+
 /* `width` is the most that `sum` can take. */
 static inline void nnacl_reduce_columns_s8(const nnacl_ctx *ctx, const nnacl_reduce_params *p, const int8_t *x,
-                                           int8_t *y, int32_t width, nnacl_sum_taps sum) {
+                                           int8_t *y, int32_t width, nnacl_sum_taps sum, nnacl_reduce_end_s8 end) {
     const int32_t inner = p->dims[p->rank - 1], count = p->dims[p->rank - 2];
     const nnacl_range share = nnacl_share(ctx, (p->rank == 3 ? p->dims[0] : 1) * inner);
     for (int32_t output = share.begin; output < share.end;) {
@@ -24,9 +35,7 @@ static inline void nnacl_reduce_columns_s8(const nnacl_ctx *ctx, const nnacl_red
         };
         int32_t sums[NNACL_TAP_LANES];
         sum(&taps, channel, lanes, sums);
-        for (int32_t i = 0; i < lanes; i++) {
-            y[output + i] = (int8_t)nnacl_reduce_finish(sums[i], count, p);
-        }
+        end(p, sums, lanes, count, y + output);
         output += lanes;
     }
 }

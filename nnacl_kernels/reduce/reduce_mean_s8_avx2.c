@@ -31,5 +31,5 @@ static void sum_taps(const nnacl_taps *t, int32_t channel, int32_t lanes, int32_
 }
 
 void nnacl_reduce_mean_s8_avx2(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_reduce_columns_s8(ctx, params, in[0], out[0], NNACL_TAP_LANES, sum_taps);
+    nnacl_reduce_columns_s8(ctx, params, in[0], out[0], NNACL_TAP_LANES, sum_taps, nnacl_reduce_end_s8_each);
 }

@@ -39,6 +39,8 @@ typedef struct nnacl_softmax_params {
 
 /* The elements of a sum are neighbours in memory. */
 bool nnacl_softmax_accepts_last_axis(const void *params);
+/* The same for s8 to s8, not under float-even. */
+bool nnacl_softmax_accepts_bytes(const void *params);
 /* The same for s8 under float-even, for a kernel that takes some rows at once. */
 bool nnacl_softmax_accepts_scaled_rows(const void *params);
 #define NNACL_SOFTMAX_ROWS 8

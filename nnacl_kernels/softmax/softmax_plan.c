@@ -75,6 +75,11 @@ bool nnacl_softmax_accepts_scaled_rows(const void *params) {
     return p->rounding == NNACL_ROUND_FLOAT_EVEN && p->to == NNACL_S8 && nnacl_softmax_accepts_last_axis(params);
 }
 
+bool nnacl_softmax_accepts_bytes(const void *params) {
+    const nnacl_softmax_params *p = params;
+    return p->rounding != NNACL_ROUND_FLOAT_EVEN && p->to == NNACL_S8 && nnacl_softmax_accepts_last_axis(params);
+}
+
 static size_t softmax_workspace(const void *params, const nnacl_kernel *kernel) {
     const bool has_rows = kernel->accepts == nnacl_softmax_accepts_scaled_rows;
     return has_rows ? NNACL_SOFTMAX_ROWS * (size_t)((const nnacl_softmax_params *)params)->depth * sizeof(float) : 0;
