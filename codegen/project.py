@@ -19,7 +19,8 @@ from ..dtypes import DType
 from ..errors import InputError, ShapeError, TargetError, UnsupportedError
 from ..evaluate import evaluate
 from ..ir import Graph, Value
-from ..lower import Ordering, lower
+from ..lower import Ordering, Program, lower
+from ..nnacl_kernels import needs
 from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
 from ..version import __version__
@@ -160,9 +161,10 @@ def generate(
     if row.is_bare_metal:
         foreign = compact_exp.substitute(graph, foreign, row.isa, without)
     options: dict[str, Any] = {"substitute": foreign, "printed": is_printed}
+    limit = 0 if input_by_rows else ram_limit
     try:
-        at_first = () if in_stripes else regions
-        graph, program = lower_for(graph, row, sizes=sizes, substitute=foreign, regions=at_first, without=without)
+        bound = _Bound(row, {"sizes": sizes, "substitute": foreign}, regions, in_stripes)
+        graph, program, without = _roomy(graph, bound, without, limit)
     except UnsupportedError as error:
         raise UnsupportedError(error.items, where=f"{title} on {target}") from error
     where = f"{title} on {target}"
@@ -222,6 +224,40 @@ def generate(
     files[REPORT] = (json.dumps(report.as_dict(), indent=2) + "\n").encode()
     emit.write_project(files, Path(output), force=force)
     return report
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """What a graph is lowered for at first."""
+
+    row: targets.Target
+    options: Mapping[str, Any]
+    regions: Sequence[MemoryRegion]
+    in_stripes: bool
+    """Perhaps, later; among the regions then too."""
+
+    def lowered(self, graph: Graph, without: Collection[str], *, divided: bool) -> tuple[Graph, Program]:
+        regions = self.regions if divided else ()
+        return lower_for(graph, self.row, regions=regions, without=without, **self.options)
+
+
+def _roomy(
+    graph: Graph, bound: _Bound, without: Collection[str], limit: int | None
+) -> tuple[Graph, Program, Collection[str]]:
+    """The graph as it was lowered, its program, and the symbols of kernels that it is without: those of compact lines
+    too where they miss the limit of RAM, or the regions have no room for them. (In stripes each call would unpack
+    lines.)"""
+    try:
+        if limit is None or limit > 0:
+            lowered, program = bound.lowered(graph, without, divided=not bound.in_stripes)
+            if limit is None or ramlimit.ram_bytes(program) <= limit:
+                if bound.in_stripes and bound.regions:
+                    bound.lowered(graph, without, divided=True)
+                return lowered, program, without
+    except TargetError:
+        pass
+    without = {*without, *needs.COMPACT}
+    return *bound.lowered(graph, without, divided=not bound.in_stripes), without
 
 
 def _check_regions(

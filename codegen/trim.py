@@ -79,13 +79,20 @@ def _needs(text: str, program: Program) -> str:
     used = [(call, call.kernel) for call in program.all_calls if call.kernel is not None]
     roundings = (int(call.fields["rounding"]) for call, _ in used if "rounding" in call.fields)
     exact = any(needs.needs_exact(kernel, call.packed) for call, kernel in used)
+    compact = [needs.is_compact(kernel, call.packed) for call, kernel in used if needs.reads_lines(kernel)]
+    sweeps = [needs.sweeps(call.fields) for call, kernel in used if needs.may_sweep(kernel)]
     zeros = any(call.fields.get("w_zero") for call, _ in used)
     answers = {
         "PARTS": 0,
         "EXACT": int(exact),
+        "WIDE": int(not all(compact)),
+        "COMPACT": int(any(compact)),
+        "SWEEP": int(any(sweeps)),
+        "TAPS": int(not all(sweeps)),
         "W_ZERO": int(zeros),
         "BITS": sum({1 << int(call.fields["bits"]) for call, _ in used if "bits" in call.fields}),
         "PACKED_EXP": int(compact_exp.is_packed(program)),
+        "EXP_POWERS": int(compact_exp.has_powers(program)),
         "ROUNDINGS": needs.needed_roundings(roundings),
     }
     for name, value in answers.items():

@@ -3,7 +3,9 @@
 The rows of the kernel table stand best first, and ``--optimize speed`` takes the first that accepts a layer. For
 ``balanced`` and ``size`` every kernel that is taken is tried without: what comes next in the table is slower, but the
 model may need that anyway, or it is shorter, or wants less of its weights. Time and flash are estimated with a model
-that was fitted to measured counts (``kernel_costs.py``, ``kernel_bytes.py``).
+that was fitted to measured counts (``kernel_costs.py``, ``kernel_bytes.py``). Kernels with compact lines
+(``needs.COMPACT``) take some time and memory to save flash; whatever is optimized, they are kept where flash shrinks by
+a greater factor than time grows by.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..lower import Call, Program
-from ..nnacl_kernels import catalogue
+from ..nnacl_kernels import catalogue, needs
 from ..nnacl_kernels.catalogue import Kernel
 from ..targets import Target
 from . import closure
@@ -119,10 +121,11 @@ def choose(program: Program, target: Target, optimize: str, lowered: Callable[[f
     """The program with the kernels for ``optimize``. ``lowered`` makes it again without some kernels.
 
     ``balanced`` gives up a kernel when flash shrinks by a greater factor than time grows by, ``size`` whenever flash
-    shrinks and the whole does not take more than SLOWEST times as long as with the fastest kernels.
+    shrinks and the whole does not take more than SLOWEST times as long as with the fastest kernels. ``speed`` gives up
+    compact lines alone, by the rule of ``balanced``.
     """
     core = core_of(target)
-    if core is None or optimize == "speed":
+    if core is None:
         return program
     without: frozenset[str] = frozenset()
     best = estimate(program, core)
@@ -130,10 +133,12 @@ def choose(program: Program, target: Target, optimize: str, lowered: Callable[[f
     for symbol in sorted(best.instructions, key=lambda symbol: best.instructions[symbol]):
         if symbol not in best.instructions or symbol.endswith("_c"):
             continue
+        if optimize == "speed" and symbol not in needs.COMPACT:
+            continue
         other = lowered(without | {symbol})
         costs = estimate(other, core)
         shrunk, grown = costs.flash / max(1, best.flash), costs.time / best.time
-        if (shrunk * grown < 1) if optimize == "balanced" else (shrunk < 1 and costs.time <= longest):
+        if (shrunk < 1 and costs.time <= longest) if optimize == "size" else (shrunk * grown < 1):
             without, program, best = without | {symbol}, other, costs
     return program
 

@@ -17,7 +17,7 @@ from .accesses import accesses_of_tensors, accesses_of_workspace, bytes_read
 from .binding import Binding, BoundNode, bind_graph
 from .errors import ShapeError, Unsupported, UnsupportedError
 from .ir import Graph, Node, Quant, State, TensorType, Value
-from .nnacl_kernels import catalogue, planner
+from .nnacl_kernels import catalogue, needs, planner
 from .optimum import Planned
 from .order import choose_order
 from .regions import MemoryRegion, PlacedRegion, place
@@ -480,7 +480,7 @@ def _serves(kernel: catalogue.Kernel, item: BoundNode, binding: Binding) -> bool
     return not any(
         value is not None and value not in binding.data and catalogue.packed_size(kernel, item.params, index)
         for index, value in enumerate(item.node.inputs)
-    )
+    ) and needs.suits(kernel, item.params, [None if v is None else binding.data.get(v) for v in item.node.inputs])
 
 
 def _choose_kernels(binding: Binding, machine: _Machine, swept: Sweep | None) -> list[catalogue.Kernel | None]:
@@ -576,7 +576,7 @@ def _call(
     packed = {} if other is None else dict(other.packed)
     for index, array in enumerate(arrays if other is None else ()):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
-            packed[index] = data
+            packed[index] = data[: needs.used_bytes(kernel, data)] if index == 1 else data
     inputs = tuple(
         None if value is None or (other is None and _is_elsewhere(kernel, item.params, index)) else index_of[value]
         for index, value in enumerate(node.inputs)

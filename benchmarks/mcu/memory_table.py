@@ -30,6 +30,7 @@ class Limit:
 
 
 LIMITS = {
+    "kws_ref_model": Limit(10_000, False),
     "vww_96_int8": Limit(27_000, True),
     "pretrainedResnet_quant": Limit(23_000, False),
     "mcunet_vww_int8": Limit(60_000, True),
@@ -61,7 +62,7 @@ def text(rows: Sequence[Row], limited: Mapping[str, Row]) -> str:
             f"{whole.ram:,}",
             f"{small.ram:,}",
             f"{whole.count.instructions / 1e6:.3f}",
-            f"{small.count.instructions / 1e6:.3f} (+{more:.1f} %)",
+            f"{small.count.instructions / 1e6:.3f} ({more:+.1f} %)",
             f"{whole.code:,}",
             f"{small.code:,}",
             f"{TFLM_ARENAS[model]:,}" if model in TFLM_ARENAS else "",

@@ -10,6 +10,9 @@
 #define NNACL_LINE_SHIFT 0xff
 #define NNACL_LINES_MIXED 0x100
 #define NNACL_SHIFT_OF(word) (NNACL_NEEDS_EXACT ? (word)&NNACL_LINE_SHIFT : (word))
+/* The shift of compact lines (compact_lines.h), and the lowest four bits of their first word. */
+#define NNACL_COMPACT_SHIFT 12
+#define NNACL_IS_COMPACT(word) (((word)&15) == NNACL_COMPACT_SHIFT)
 /* In the multiplier of a channel without a line, among those with. */
 #define NNACL_LINE_EXACT INT32_MIN
 

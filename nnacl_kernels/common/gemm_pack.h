@@ -5,19 +5,22 @@
 
 #include <string.h>
 
+#include "common/compact_pack.h"
 #include "common/requant_line.h"
 #include "common/runs.h"
 
-/* The first word of the packed weights is the shift of the lines; with 0 there are none, and the ends of the pairs hold
- * what the exact requantization wants. Then the pairs follow; with an odd number of channels the last pair repeats the
- * channel before the last. */
+/* Pairs of channels, the last of which may have only one. */
 static inline int32_t nnacl_gemm_pairs(int32_t channels) {
     return channels / 2 + channels % 2;
 }
 
+/* For gemm_s8_dsp.h. The first word is the shift of the lines; with 0 there are none, and the ends of the lines hold
+ * what the exact requantization wants. Then follow the lines of all pairs, that of a last channel alone, and in the
+ * same order their units. Compact lines (compact_lines.h) stand in place of the first word and of the lines. */
 static inline size_t nnacl_gemm_packed_size(int32_t channels, int32_t w_zero, nnacl_runs runs) {
     const size_t units = (size_t)(nnacl_runs_units(runs) + nnacl_zero_units(w_zero, runs));
-    return sizeof(int32_t) + (size_t)nnacl_gemm_pairs(channels) * (24 + units * 4);
+    return sizeof(int32_t) + (size_t)channels * 12 + (size_t)(channels / 2) * units * 4 +
+           (channels % 2 ? (units + 1) / 2 * 4 : 0);
 }
 
 static inline char *nnacl_put_s32(char *to, int32_t value) {
@@ -50,21 +53,59 @@ static inline char *nnacl_gemm_pack_pair(const int8_t *w, ptrdiff_t step, nnacl_
     return to;
 }
 
+/* The units of all pairs, and those of a last channel alone: a word of it holds two units. */
+static inline char *nnacl_gemm_pack_units(const nnacl_line_layer *layer, nnacl_runs runs, char *to) {
+    const int32_t zeros = nnacl_zero_units(layer->w_zero, runs);
+    const int8_t *w = layer->weights;
+    for (int32_t pair = 0; pair < layer->channels / 2; pair++, w += 2 * layer->channel_step) {
+        to = nnacl_gemm_pack_pair(w, layer->channel_step, runs, to);
+        memset(to, layer->w_zero, (size_t)zeros * 4);
+        to += zeros * 4;
+    }
+    const int32_t run_units = nnacl_run_units(runs.length), units = nnacl_runs_units(runs);
+    for (int32_t unit = 0; layer->channels % 2 && unit < units + zeros; unit += 2, to += 4) {
+        memset(to, 0, 4);
+        for (int32_t i = 0; i < 2 && unit + i < units + zeros; i++) {
+            int32_t elements[2] = {0, 0};
+            const int8_t *const run = w + (ptrdiff_t)((unit + i) / run_units) * runs.length;
+            if (unit + i < units) {
+                nnacl_run_unit(runs.length, (unit + i) % run_units, elements);
+            }
+            for (int32_t j = 0; j < 2; j++) {
+                to[i + 2 * j] = (char)(unit + i >= units ? layer->w_zero : elements[j] < 0 ? 0 : run[elements[j]]);
+            }
+        }
+    }
+    return to;
+}
+
 /* Weights are [channels][runs]. At least two channels. */
 static inline void nnacl_gemm_pack(const nnacl_line_layer *layer, nnacl_runs runs, void *packed) {
-    const int32_t shift = nnacl_line_shift(layer);
+    const int32_t shift = nnacl_line_shift(layer), even = layer->channels / 2 * 2;
     char *to = nnacl_put_s32((char *)packed, shift);
-    for (int32_t pair = 0; pair < nnacl_gemm_pairs(layer->channels); pair++) {
-        const int32_t a = pair * 2 + 1 < layer->channels ? pair * 2 : layer->channels - 2;
+    for (int32_t channel = 0; channel < even; channel += 2) {
         nnacl_line lines[2];
-        nnacl_lines_of_channels(layer, (const int32_t[2]){a, a + 1}, 2, shift, lines);
+        nnacl_lines_of_channels(layer, (const int32_t[2]){channel, channel + 1}, 2, shift, lines);
         to = nnacl_put_s32(nnacl_put_s32(to, lines[0].start), lines[1].start);
-        to = nnacl_gemm_pack_pair(layer->weights + a * layer->channel_step, layer->channel_step, runs, to);
-        memset(to, layer->w_zero, (size_t)nnacl_zero_units(layer->w_zero, runs) * 4);
-        to += nnacl_zero_units(layer->w_zero, runs) * 4;
         for (int32_t i = 0; i < 2; i++) {
             to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
         }
+    }
+    if (even < layer->channels) {
+        nnacl_line line;
+        nnacl_lines_of_channels(layer, &even, 1, shift, &line);
+        to = nnacl_put_s32(nnacl_put_s32(nnacl_put_s32(to, line.start), line.multiplier), line.offset);
+    }
+    nnacl_gemm_pack_units(layer, runs, to);
+}
+
+/* The same with compact lines where there are any. */
+static inline void nnacl_gemm_pack_compact(const nnacl_line_layer *layer, nnacl_runs runs, void *packed, size_t size) {
+    char *const units = nnacl_compact_pack(layer, packed);
+    if (units) {
+        nnacl_compact_put_size(nnacl_gemm_pack_units(layer, runs, units), packed, size);
+    } else {
+        nnacl_gemm_pack(layer, runs, packed);
     }
 }
 

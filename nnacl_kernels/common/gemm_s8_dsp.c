@@ -3,7 +3,7 @@
 
 #include "common/assembly.h"
 
-_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code below loads the fields in this order");
+_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 36, "the code below loads the fields in this order");
 
 /* clang-format off */
 /* One unit of two channels and four positions: 13 instructions of 4 bytes, 16 multiply-accumulates.
@@ -26,7 +26,8 @@ _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code be
 /* The ends of the lines of two channels, and four positions written. */
 #define FINISH4                                                                                                        \
     ".macro finish4 shift\n"                                                                                           \
-    "ldm    r1!, {r2, r3, r12, lr}\n" /* multiplier and offset of a, of b */                                           \
+    "ldr    r0, [sp, #36]\n"                                                                                           \
+    "ldmdb  r0, {r2, r3, r12, lr}\n" /* multiplier and offset of a, of b */                                            \
     ".irp   sum, r4, r5, r6, r7\n"                                                                                     \
     "smmla  \\sum, \\sum, r2, r3\n"                                                                                   \
     ".endr\n"                                                                                                          \
@@ -56,11 +57,13 @@ _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_gemm_dsp) == 32, "the code be
 
 /* The loop over the units is unrolled eight times and entered in the middle, so that it ends with the last unit.
  * On the stack: 0 panel, 4 its end, 8 where the loop is entered, 12 what follows it, 16 end of the weights, 20 y,
- * 24 stride, 28 stride * 3, 32 sums. */
+ * 24 stride, 28 stride * 3, 32 sums, 36 the next lines. */
 __asm__(FINISH4 NNACL_FUNCTION("nnacl_gemm4_s8_dsp")
     "push   {r4-r11, lr}\n"
-    "sub    sp, #36\n"
+    "sub    sp, #40\n"
     "ldm    r0, {r1-r8}\n" /* panel, units, weights, pairs, y, stride, shift, sums */
+    "ldr    r0, [r0, #32]\n"
+    "str    r0, [sp, #36]\n"
     "add    r9, r1, r2, lsl #4\n"
     "strd   r1, r9, [sp, #0]\n"
     "subs   r9, r2, #1\n"
@@ -75,9 +78,11 @@ __asm__(FINISH4 NNACL_FUNCTION("nnacl_gemm4_s8_dsp")
     "addeq  r11, r11, #(5f - 4f)\n"
     "it     cc\n"
     "addcc  r11, r11, #(7f - 4f)\n"
+    "cmp    r7, #12\n"
+    "it     eq\n"
+    "addeq  r11, r11, #(8f - 4f)\n"
     "strd   r10, r11, [sp, #8]\n"
-    "movs   r9, #24\n"
-    "add    r9, r9, r2, lsl #2\n"
+    "lsls   r9, r2, #2\n"
     "mla    r9, r9, r4, r3\n"
     "strd   r9, r5, [sp, #16]\n"
     "add    r9, r6, r6, lsl #1\n"
@@ -85,7 +90,9 @@ __asm__(FINISH4 NNACL_FUNCTION("nnacl_gemm4_s8_dsp")
     "str    r8, [sp, #32]\n"
     "mov    r1, r3\n"
     "1:\n"
-    "ldrd   r4, r8, [r1], #8\n"
+    "ldr    r0, [sp, #36]\n"
+    "ldrd   r4, r8, [r0], #24\n"
+    "str    r0, [sp, #36]\n"
     "mov    r5, r4\n"
     "mov    r6, r4\n"
     "mov    r7, r4\n"
@@ -109,13 +116,15 @@ __asm__(FINISH4 NNACL_FUNCTION("nnacl_gemm4_s8_dsp")
     "5:\n"
     "finish4 1\n"
     ".balign 4\n"
+    "8:\n"
+    "finish4 12\n"
+    ".balign 4\n"
     "7:\n"
     "ldr    r0, [sp, #32]\n"
     "stm    r0, {r4-r11}\n"
-    "adds   r1, #16\n"
     "6:\n"
     "mov    r0, r1\n"
-    "add    sp, #36\n"
+    "add    sp, #40\n"
     "pop    {r4-r11, pc}\n"
     ".purgem finish4\n"
     NNACL_FUNCTION_END("nnacl_gemm4_s8_dsp"));
@@ -126,20 +135,23 @@ __asm__(FINISH4 NNACL_FUNCTION("nnacl_gemm4_s8_dsp")
     "smlad  r10, " x ", r12, r10\n"                                                                                    \
     "smlad  r11, " x ", " w ", r11\n"
 
-/* On the stack: 0 panel, 4 units / 4, 8 units % 4, 12 pairs, 16 y, 20 shift, 24 sums. */
+/* On the stack: 0 panel, 4 units / 4, 8 units % 4, 12 pairs, 16 y, 20 shift, 24 sums, 28 the next lines. */
 __asm__(NNACL_FUNCTION("nnacl_gemm1_s8_dsp")
     "push   {r4-r11, lr}\n"
-    "sub    sp, #28\n"
+    "sub    sp, #32\n"
     "ldm    r0, {r1-r8}\n" /* panel, units, weights, pairs, y, stride, shift, sums */
     "lsrs   r9, r2, #2\n"
     "and    r2, r2, #3\n"
     "strd   r1, r9, [sp, #0]\n"
     "strd   r2, r4, [sp, #8]\n"
     "strd   r5, r7, [sp, #16]\n"
-    "str    r8, [sp, #24]\n"
+    "ldr    r0, [r0, #32]\n"
+    "strd   r8, r0, [sp, #24]\n"
     "mov    r1, r3\n"
     "1:\n"
-    "ldrd   r10, r11, [r1], #8\n"
+    "ldr    r0, [sp, #28]\n"
+    "ldrd   r10, r11, [r0], #24\n"
+    "str    r0, [sp, #28]\n"
     "ldrd   r0, lr, [sp, #0]\n"
     "cmp    lr, #0\n"
     "beq    3f\n"
@@ -160,7 +172,8 @@ __asm__(NNACL_FUNCTION("nnacl_gemm1_s8_dsp")
     "subs   lr, #1\n"
     "bne    4b\n"
     "5:\n"
-    "ldm    r1!, {r2-r5}\n" /* multiplier and offset of a, of b */
+    "ldr    r0, [sp, #28]\n"
+    "ldmdb  r0, {r2-r5}\n" /* multiplier and offset of a, of b */
     "ldrd   r6, r7, [sp, #16]\n"
     "cbz    r7, 8f\n"
     "smmla  r10, r10, r2, r3\n"
@@ -178,7 +191,7 @@ __asm__(NNACL_FUNCTION("nnacl_gemm1_s8_dsp")
     "bne    1b\n"
     "7:\n"
     "mov    r0, r1\n"
-    "add    sp, #28\n"
+    "add    sp, #32\n"
     "pop    {r4-r11, pc}\n"
     "8:\n"
     "ldr    r0, [sp, #24]\n"
@@ -187,92 +200,121 @@ __asm__(NNACL_FUNCTION("nnacl_gemm1_s8_dsp")
     NNACL_FUNCTION_END("nnacl_gemm1_s8_dsp"));
 
 /* Of the last three elements the units (0, 2) and (1, -), of two (0, 1), of one (0, -). The second half
- * of a unit with one element may be anything, for its weight is 0. */
-__asm__(NNACL_FUNCTION("nnacl_widen4_s8_dsp")
-    "push   {r2, r4-r11, lr}\n"
-    "lsrs   lr, r2, #2\n"
-    "ldm    r1, {r1-r3, r12}\n"
-    "beq    2f\n"
-    "1:\n"
-    "ldr    r8, [r1], #4\n"
-    "ldr    r9, [r2], #4\n"
-    "ldr    r10, [r3], #4\n"
-    "ldr    r11, [r12], #4\n"
-    "sxtb16 r4, r8\n"
-    "sxtb16 r5, r9\n"
-    "sxtb16 r6, r10\n"
-    "sxtb16 r7, r11\n"
-    "sxtb16 r8, r8, ror #8\n"
-    "sxtb16 r9, r9, ror #8\n"
-    "sxtb16 r10, r10, ror #8\n"
-    "sxtb16 r11, r11, ror #8\n"
-    "stm    r0!, {r4-r11}\n"
-    "subs   lr, #1\n"
-    "bne    1b\n"
-    "2:\n"
-    "ldr    lr, [sp], #4\n"
-    "ands   lr, lr, #3\n"
-    "beq    5f\n"
-    "ldrsb  r4, [r1]\n"
-    "ldrsb  r5, [r2]\n"
-    "ldrsb  r6, [r3]\n"
-    "ldrsb  r7, [r12]\n"
-    "cmp    lr, #2\n"
-    "bcc    3f\n"
-    "ldrsb  r8, [r1, #1]\n"
-    "ldrsb  r9, [r2, #1]\n"
-    "ldrsb  r10, [r3, #1]\n"
-    "ldrsb  r11, [r12, #1]\n"
-    "beq    4f\n"
-    "ldrsb  r1, [r1, #2]\n"
-    "ldrsb  r2, [r2, #2]\n"
-    "ldrsb  r3, [r3, #2]\n"
-    "ldrsb  r12, [r12, #2]\n"
-    "pkhbt  r4, r4, r1, lsl #16\n"
-    "pkhbt  r5, r5, r2, lsl #16\n"
-    "pkhbt  r6, r6, r3, lsl #16\n"
-    "pkhbt  r7, r7, r12, lsl #16\n"
-    "stm    r0!, {r4-r11}\n"
-    "pop    {r4-r11, pc}\n"
-    "4:\n"
-    "pkhbt  r4, r4, r8, lsl #16\n"
-    "pkhbt  r5, r5, r9, lsl #16\n"
-    "pkhbt  r6, r6, r10, lsl #16\n"
-    "pkhbt  r7, r7, r11, lsl #16\n"
-    "3:\n"
-    "stm    r0!, {r4-r7}\n"
-    "5:\n"
-    "pop    {r4-r11, pc}\n"
-    NNACL_FUNCTION_END("nnacl_widen4_s8_dsp"));
+ * of a unit with one element may be anything, for its weight is 0. `evens` and `odds` widen two elements of a word; in lr
+ * below the bits of `mask` the rounds. `high` shifts one element. */
+#define WIDEN4(name, mask, evens, odds, high)                                                                          \
+    NNACL_FUNCTION(name)                                                                                               \
+    "push   {r2, r4-r11, lr}\n"                                                                                        \
+    "lsrs   lr, r2, #2\n"                                                                                              \
+    "ldm    r1, {r1-r3, r12}\n"                                                                                        \
+    "beq    2f\n"                                                                                                      \
+    mask                                                                                                               \
+    "1:\n"                                                                                                             \
+    "ldr    r8, [r1], #4\n"                                                                                            \
+    "ldr    r9, [r2], #4\n"                                                                                            \
+    "ldr    r10, [r3], #4\n"                                                                                           \
+    "ldr    r11, [r12], #4\n"                                                                                          \
+    evens("r4", "r8")                                                                                                  \
+    evens("r5", "r9")                                                                                                  \
+    evens("r6", "r10")                                                                                                 \
+    evens("r7", "r11")                                                                                                 \
+    odds("r8")                                                                                                         \
+    odds("r9")                                                                                                         \
+    odds("r10")                                                                                                        \
+    odds("r11")                                                                                                        \
+    "stm    r0!, {r4-r11}\n"                                                                                           \
+    "subs   lr, #1\n"                                                                                                  \
+    high##_TEST                                                                                                        \
+    "bne    1b\n"                                                                                                      \
+    "2:\n"                                                                                                             \
+    "ldr    lr, [sp], #4\n"                                                                                            \
+    "ands   lr, lr, #3\n"                                                                                              \
+    "beq    5f\n"                                                                                                      \
+    "ldrsb  r4, [r1]\n"                                                                                                \
+    "ldrsb  r5, [r2]\n"                                                                                                \
+    "ldrsb  r6, [r3]\n"                                                                                                \
+    "ldrsb  r7, [r12]\n"                                                                                               \
+    high("r4") high("r5") high("r6") high("r7")                                                                        \
+    "cmp    lr, #2\n"                                                                                                  \
+    "bcc    3f\n"                                                                                                      \
+    "ldrsb  r8, [r1, #1]\n"                                                                                            \
+    "ldrsb  r9, [r2, #1]\n"                                                                                            \
+    "ldrsb  r10, [r3, #1]\n"                                                                                           \
+    "ldrsb  r11, [r12, #1]\n"                                                                                          \
+    high("r8") high("r9") high("r10") high("r11")                                                                      \
+    "beq    4f\n"                                                                                                      \
+    "ldrsb  r1, [r1, #2]\n"                                                                                            \
+    "ldrsb  r2, [r2, #2]\n"                                                                                            \
+    "ldrsb  r3, [r3, #2]\n"                                                                                            \
+    "ldrsb  r12, [r12, #2]\n"                                                                                          \
+    high("r1") high("r2") high("r3") high("r12")                                                                       \
+    "pkhbt  r4, r4, r1, lsl #16\n"                                                                                     \
+    "pkhbt  r5, r5, r2, lsl #16\n"                                                                                     \
+    "pkhbt  r6, r6, r3, lsl #16\n"                                                                                     \
+    "pkhbt  r7, r7, r12, lsl #16\n"                                                                                    \
+    "stm    r0!, {r4-r11}\n"                                                                                           \
+    "pop    {r4-r11, pc}\n"                                                                                            \
+    "4:\n"                                                                                                             \
+    "pkhbt  r4, r4, r8, lsl #16\n"                                                                                     \
+    "pkhbt  r5, r5, r9, lsl #16\n"                                                                                     \
+    "pkhbt  r6, r6, r10, lsl #16\n"                                                                                    \
+    "pkhbt  r7, r7, r11, lsl #16\n"                                                                                    \
+    "3:\n"                                                                                                             \
+    "stm    r0!, {r4-r7}\n"                                                                                            \
+    "5:\n"                                                                                                             \
+    "pop    {r4-r11, pc}\n"                                                                                            \
+    NNACL_FUNCTION_END(name)
 
-__asm__(NNACL_FUNCTION("nnacl_widen1_s8_dsp")
-    "push   {r4, lr}\n"
-    "lsrs   r4, r2, #2\n"
-    "beq    2f\n"
-    "1:\n"
-    "ldr    r3, [r1], #4\n"
-    "sxtb16 r12, r3\n"
-    "sxtb16 r3, r3, ror #8\n"
-    "strd   r12, r3, [r0], #8\n"
-    "subs   r4, #1\n"
-    "bne    1b\n"
-    "2:\n"
-    "ands   r2, r2, #3\n"
-    "beq    5f\n"
-    "ldrsb  r3, [r1]\n"
-    "cmp    r2, #2\n"
-    "bcc    3f\n"
-    "ldrsb  r4, [r1, #1]\n"
-    "beq    4f\n"
-    "ldrsb  r12, [r1, #2]\n"
-    "pkhbt  r3, r3, r12, lsl #16\n"
-    "strd   r3, r4, [r0], #8\n"
-    "pop    {r4, pc}\n"
-    "4:\n"
-    "pkhbt  r3, r3, r4, lsl #16\n"
-    "3:\n"
-    "str    r3, [r0], #4\n"
-    "5:\n"
-    "pop    {r4, pc}\n"
-    NNACL_FUNCTION_END("nnacl_widen1_s8_dsp"));
+#define WIDEN1(name, mask, evens, odds, high)                                                                          \
+    NNACL_FUNCTION(name)                                                                                               \
+    "push   {r4, lr}\n"                                                                                                \
+    "lsrs   lr, r2, #2\n"                                                                                              \
+    "beq    2f\n"                                                                                                      \
+    mask                                                                                                               \
+    "1:\n"                                                                                                             \
+    "ldr    r3, [r1], #4\n"                                                                                            \
+    evens("r12", "r3")                                                                                                 \
+    odds("r3")                                                                                                         \
+    "strd   r12, r3, [r0], #8\n"                                                                                       \
+    "subs   lr, #1\n"                                                                                                  \
+    high##_TEST                                                                                                        \
+    "bne    1b\n"                                                                                                      \
+    "2:\n"                                                                                                             \
+    "ands   r2, r2, #3\n"                                                                                              \
+    "beq    5f\n"                                                                                                      \
+    "ldrsb  r3, [r1]\n"                                                                                                \
+    high("r3")                                                                                                         \
+    "cmp    r2, #2\n"                                                                                                  \
+    "bcc    3f\n"                                                                                                      \
+    "ldrsb  r4, [r1, #1]\n"                                                                                            \
+    high("r4")                                                                                                         \
+    "beq    4f\n"                                                                                                      \
+    "ldrsb  r12, [r1, #2]\n"                                                                                           \
+    high("r12")                                                                                                        \
+    "pkhbt  r3, r3, r12, lsl #16\n"                                                                                    \
+    "strd   r3, r4, [r0], #8\n"                                                                                        \
+    "pop    {r4, pc}\n"                                                                                                \
+    "4:\n"                                                                                                             \
+    "pkhbt  r3, r3, r4, lsl #16\n"                                                                                     \
+    "3:\n"                                                                                                             \
+    "str    r3, [r0], #4\n"                                                                                            \
+    "5:\n"                                                                                                             \
+    "pop    {r4, pc}\n"                                                                                                \
+    NNACL_FUNCTION_END(name)
+
+#define LOW_MASK
+#define LOW_EVENS(to, x) "sxtb16 " to ", " x "\n"
+#define LOW_ODDS(x) "sxtb16 " x ", " x ", ror #8\n"
+#define LOW(x)
+#define LOW_TEST
+#define HIGH_MASK "orr    lr, lr, #0xff00ff00\n"
+#define HIGH_EVENS(to, x) "and    " to ", lr, " x ", lsl #8\n"
+#define HIGH_ODDS(x) "and    " x ", " x ", #0xff00ff00\n"
+#define HIGH(x) "lsl    " x ", " x ", #8\n"
+#define HIGH_TEST "tst    lr, #0xff\n"
+
+__asm__(WIDEN4("nnacl_widen4_s8_dsp", LOW_MASK, LOW_EVENS, LOW_ODDS, LOW));
+__asm__(WIDEN1("nnacl_widen1_s8_dsp", LOW_MASK, LOW_EVENS, LOW_ODDS, LOW));
+__asm__(WIDEN4("nnacl_widen4_high_s8_dsp", HIGH_MASK, HIGH_EVENS, HIGH_ODDS, HIGH));
+__asm__(WIDEN1("nnacl_widen1_high_s8_dsp", HIGH_MASK, HIGH_EVENS, HIGH_ODDS, HIGH));
 /* clang-format on */

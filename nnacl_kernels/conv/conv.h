@@ -62,6 +62,7 @@ bool nnacl_conv2d_accepts_winograd_avx512(const void *params);
 bool nnacl_conv2d_accepts_winograd_avx2(const void *params);
 /* For the kernel of conv2d for the DSP extension: one group, several output channels, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
+bool nnacl_conv2d_accepts_compact_dsp(const void *params);
 /* The same for s16, and no zero point of x. */
 bool nnacl_conv2d_accepts_s16_dsp(const void *params);
 /* For the kernel of conv2d for MVE: one group, no zero points of the weights. */
@@ -69,6 +70,7 @@ bool nnacl_conv2d_accepts_mve(const void *params);
 /* For the kernel of depthwise_conv2d for the DSP extension: 3 x 3 taps without dilation and a stride of at most 2 along
  * one axis, or at least four channels with one output channel for each; no zero points of the weights. */
 bool nnacl_depthwise_accepts_dsp(const void *params);
+bool nnacl_depthwise_accepts_compact_dsp(const void *params);
 /* For that for MVE: the same with eight channels, and with 3 x 3 taps not very wide. */
 bool nnacl_depthwise_accepts_mve(const void *params);
 /* For the kernels of f32 for a small floating-point unit: one group without dilation along the width; eight channels

@@ -2,12 +2,14 @@
 #include "conv/conv_pack.h"
 
 #include "common/gemm_pack.h"
+#include "common/gemm_s8_dsp.h"
 #include "common/multiply_f16_mve.h"
 #include "common/pairs_s16.h"
 #include "common/panels.h"
 #include "conv/conv_few.h"
 #include "conv/conv_lines.h"
 #include "conv/conv_runs.h"
+#include "conv/depthwise_3x3_dsp.h"
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
 
@@ -44,9 +46,19 @@ void nnacl_conv_lines_pack(const nnacl_conv2d_params *p, const int8_t *weights, 
     }
 }
 
+/* Whether there may be compact lines (compact_lines.h). */
+static bool accepts_compact(const nnacl_conv2d_params *p) {
+    return p->w_zero == 0 && p->has_w_zeros == 0 && p->rounding != NNACL_ROUND_FLOAT_EVEN;
+}
+
 bool nnacl_conv2d_accepts_dsp(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->groups == 1 && p->has_w_zeros == 0 && p->out_c >= 2;
+}
+
+bool nnacl_conv2d_accepts_compact_dsp(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return accepts_compact(p) && nnacl_conv2d_runs(p).length <= NNACL_MOST_HIGH_DSP && nnacl_conv2d_accepts_dsp(params);
 }
 
 bool nnacl_conv2d_accepts_s16_dsp(const void *params) {
@@ -93,11 +105,12 @@ void nnacl_conv2d_s16_dsp_pack(const nnacl_conv2d_params *p, const void *const i
     nnacl_pack_pairs_s16(in[1], p->out_c, kernel_rows(p), packed);
 }
 
-/* A panel of four positions, a run of zero points, and for each position a run that is partly in the padding. */
-size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p) {
+/* A panel of four positions, a run of zero points, and for each position a run that is partly in the padding. Before
+ * them the lines of all channels, if they were compact. */
+size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p, bool compact) {
     const nnacl_runs runs = nnacl_conv2d_runs(p);
     return (size_t)(nnacl_runs_units(runs) + nnacl_zero_units(p->w_zero, runs)) * 16 +
-           ((size_t)runs.length + 3) / 4 * 20;
+           ((size_t)runs.length + 3) / 4 * 20 + (compact ? (size_t)p->out_c * 12 : 0);
 }
 
 size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index) {
@@ -122,9 +135,13 @@ static nnacl_line_layer conv2d_layer(const nnacl_conv2d_params *p, const void *c
     return layer;
 }
 
-void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed) {
+void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, bool compact, const void *const in[], void *packed) {
     const nnacl_line_layer layer = conv2d_layer(p, in);
-    nnacl_gemm_pack(&layer, nnacl_conv2d_runs(p), packed);
+    if (compact) {
+        nnacl_gemm_pack_compact(&layer, nnacl_conv2d_runs(p), packed, nnacl_conv2d_dsp_packed_size(p, 1));
+    } else {
+        nnacl_gemm_pack(&layer, nnacl_conv2d_runs(p), packed);
+    }
 }
 
 bool nnacl_conv2d_accepts_vfp(const void *params) {
@@ -172,6 +189,15 @@ bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa) {
     return nnacl_depthwise_axes_of(p).possible && (isa != NNACL_ISA_MVE || p->w_zero == 0);
 }
 
+/* So many weights of a channel add up to 16 bits. */
+#define MOST_SUMMED 255
+
+bool nnacl_depthwise_accepts_compact_dsp(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return accepts_compact(p) && p->kernel_h <= MOST_SUMMED && p->kernel_w <= MOST_SUMMED &&
+           p->kernel_h * p->kernel_w <= MOST_SUMMED && nnacl_depthwise_accepts_dsp(p);
+}
+
 bool nnacl_depthwise_accepts_dsp(const void *params) {
     const nnacl_conv2d_params *p = params;
     const bool plain = p->out_c == p->in_c && p->in_c >= 4;
@@ -186,19 +212,23 @@ bool nnacl_depthwise_accepts_mve(const void *params) {
            (nnacl_depthwise_sweeps(p, NNACL_ISA_MVE) ? nnacl_depthwise_axes_of(p).sweep.out < 1000 : plain);
 }
 
-/* With 3 x 3 taps weights and rings of some channels; else a table of taps, and a pixel of zero points. */
-size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa) {
+/* With 3 x 3 taps weights, lines that were compact, and rings of some channels; else a table of taps, a pixel of zero
+ * points, and the lines of all groups that were compact. */
+size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa, bool compact) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const size_t multiplier = (size_t)(p->out_c / p->in_c);
     if (!nnacl_depthwise_sweeps(p, isa)) {
-        return (size_t)(p->kernel_h * p->kernel_w) * sizeof(uint32_t) + (size_t)p->in_c;
+        const size_t table = (size_t)(p->kernel_h * p->kernel_w) * sizeof(uint32_t) + (size_t)p->in_c;
+        const size_t lines = (size_t)nnacl_channel_groups(p->in_c, 4) * NNACL_TAPS_LINES_DSP * sizeof(int32_t);
+        return compact ? (table + 3) / 4 * 4 + lines : table;
     }
     if (isa == NNACL_ISA_MVE) {
         return NNACL_SWEEP_CHANNELS_MVE *
                (multiplier * NNACL_SWEEP_WEIGHTS_MVE + (size_t)nnacl_sweep_plane_mve(&axes.sweep));
     }
     const size_t plane = NNACL_RING_ROWS * (size_t)nnacl_sweep_pairs(&axes.sweep, axes.sweep.out);
-    return NNACL_SWEEP_CHANNELS_DSP * (multiplier * NNACL_SWEEP_WEIGHTS_DSP + plane) * sizeof(uint32_t);
+    const size_t channel = NNACL_SWEEP_WEIGHTS_DSP + (compact ? 3 : 0);
+    return NNACL_SWEEP_CHANNELS_DSP * (multiplier * channel + plane) * sizeof(uint32_t);
 }
 
 /* Channels in a group where the kernel does not sweep. */
@@ -224,18 +254,22 @@ size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t 
                : 4 + (size_t)nnacl_channel_groups(p->out_c, (int32_t)width) * width * (12 + taps * (size_t)tap_size(p));
 }
 
-static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped, char *to) {
-    for (int32_t channel = 0; channel < layer->channels; channel++) {
-        nnacl_line line;
-        nnacl_lines_of_channels(layer, &channel, 1, shift, &line);
-        to = nnacl_put_s32(nnacl_put_s32(nnacl_put_s32(to, line.start), line.multiplier), line.offset);
-    }
+static void put_3x3(const nnacl_line_layer *layer, bool swapped, char *to) {
     for (int32_t channel = 0; channel < layer->channels; channel++) {
         for (int32_t i = 0; i < 9; i++) {
             const int32_t tap = swapped ? i % 3 * 3 + i / 3 : i;
             *to++ = (char)layer->weights[(ptrdiff_t)tap * layer->channels + channel];
         }
     }
+}
+
+static void pack_3x3(const nnacl_line_layer *layer, int32_t shift, bool swapped, char *to) {
+    for (int32_t channel = 0; channel < layer->channels; channel++) {
+        nnacl_line line;
+        nnacl_lines_of_channels(layer, &channel, 1, shift, &line);
+        to = nnacl_put_s32(nnacl_put_s32(nnacl_put_s32(to, line.start), line.multiplier), line.offset);
+    }
+    put_3x3(layer, swapped, to);
 }
 
 /* The weights of a tap: bytes, or with a zero point what is left of them without it, in 16 bits, of four channels the
@@ -253,30 +287,78 @@ static char *put_tap(const nnacl_line_layer *layer, const int8_t *weights, int32
     return to;
 }
 
-/* Groups of four channels, or of eight with the even ones before the odd ones. */
-static void pack_taps(const nnacl_line_layer *layer, int32_t shift, int32_t width, char *to) {
-    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels, width); group++) {
-        const int32_t first = nnacl_group_channel(layer->channels, group, width);
+/* Eight channels that are finished together: the even ones before the odd ones. */
+static void find_channels(int32_t first, int32_t width, int32_t channels[8]) {
+    for (int32_t i = 0; i < width; i++) {
+        channels[i] = first + (width == 8 ? i % 4 * 2 + i / 4 : i);
+    }
+}
+
+/* The weights of a group. */
+static char *put_taps(const nnacl_line_layer *layer, int32_t first, int32_t width, char *to) {
+    for (int32_t tap = 0; tap < layer->depth; tap++) {
+        to = put_tap(layer, layer->weights + (ptrdiff_t)tap * layer->channels + first, width, to);
+    }
+    return to;
+}
+
+/* Groups of eight channels, for MVE: starts, weights, multipliers, offsets. */
+static void pack_eights(const nnacl_line_layer *layer, int32_t shift, char *to) {
+    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels, 8); group++) {
+        const int32_t first = nnacl_group_channel(layer->channels, group, 8);
         nnacl_line lines[8];
         int32_t channels[8];
-        for (int32_t i = 0; i < width; i++) {
-            channels[i] = first + (width == 8 ? i % 4 * 2 + i / 4 : i);
-        }
-        nnacl_lines_of_channels(layer, channels, width, shift, lines);
-        for (int32_t i = 0; i < width; i++) {
+        find_channels(first, 8, channels);
+        nnacl_lines_of_channels(layer, channels, 8, shift, lines);
+        for (int32_t i = 0; i < 8; i++) {
             to = nnacl_put_s32(to, lines[i].start);
         }
-        for (int32_t tap = 0; tap < layer->depth; tap++) {
-            to = put_tap(layer, layer->weights + (ptrdiff_t)tap * layer->channels + first, width, to);
-        }
-        for (int32_t i = 0; i < 2 * width; i++) {
-            const nnacl_line *line = &lines[width == 8 ? i % 8 : i / 2];
-            to = nnacl_put_s32(to, (width == 8 ? i < 8 : i % 2 == 0) ? line->multiplier : line->offset);
+        to = put_taps(layer, first, 8, to);
+        for (int32_t i = 0; i < 16; i++) {
+            to = nnacl_put_s32(to, i < 8 ? lines[i].multiplier : lines[i % 8].offset);
         }
     }
 }
 
-void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, const void *const in[], void *packed) {
+/* The weights of all groups of four channels. */
+static char *put_fours(const nnacl_line_layer *layer, char *to) {
+    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels, 4); group++) {
+        to = put_taps(layer, nnacl_group_channel(layer->channels, group, 4), 4, to);
+    }
+    return to;
+}
+
+/* Groups of four channels, for the DSP extension: the lines of all, the weights of all. */
+static void pack_fours(const nnacl_line_layer *layer, int32_t shift, char *to) {
+    for (int32_t group = 0; group < nnacl_channel_groups(layer->channels, 4); group++) {
+        nnacl_line lines[4];
+        int32_t channels[8];
+        find_channels(nnacl_group_channel(layer->channels, group, 4), 4, channels);
+        nnacl_lines_of_channels(layer, channels, 4, shift, lines);
+        for (int32_t i = 0; i < 4; i++) {
+            to = nnacl_put_s32(to, lines[i].start);
+        }
+        for (int32_t i = 0; i < 4; i++) {
+            to = nnacl_put_s32(nnacl_put_s32(to, lines[i].multiplier), lines[i].offset);
+        }
+    }
+    put_fours(layer, to);
+}
+
+/* With compact lines, or false when there are none. */
+static bool pack_compact(const nnacl_line_layer *layer, bool sweeps, bool swapped, char *packed, size_t size) {
+    char *const to = nnacl_compact_pack(layer, packed);
+    if (to && sweeps) {
+        put_3x3(layer, swapped, to);
+        nnacl_compact_put_size(to + (layer->channels * 9 + 3) / 4 * 4, packed, size);
+    } else if (to) {
+        nnacl_compact_put_size(put_fours(layer, to), packed, size);
+    }
+    return to != NULL;
+}
+
+void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, bool compact, const void *const in[],
+                                void *packed) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const nnacl_line_layer layer = {.weights = in[1],
                                     .channel_step = 1,
@@ -291,12 +373,19 @@ void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, cons
                                     .y_zero = p->y_zero,
                                     .q_min = p->q_min,
                                     .q_max = p->q_max};
+    const bool sweeps = nnacl_depthwise_sweeps(p, isa);
+    const size_t size = nnacl_depthwise_small_packed_size(p, isa, 1);
+    if (compact && pack_compact(&layer, sweeps, axes.swapped, packed, size)) {
+        return;
+    }
+    memset(packed, 0, size);
     const int32_t shift = nnacl_line_shift(&layer);
-    memset(packed, 0, nnacl_depthwise_small_packed_size(p, isa, 1));
     char *to = nnacl_put_s32(packed, shift);
-    if (nnacl_depthwise_sweeps(p, isa)) {
+    if (sweeps) {
         pack_3x3(&layer, shift, axes.swapped, to);
+    } else if (isa == NNACL_ISA_MVE) {
+        pack_eights(&layer, shift, to);
     } else {
-        pack_taps(&layer, shift, group_width(isa), to);
+        pack_fours(&layer, shift, to);
     }
 }

@@ -5,9 +5,10 @@
 
 #include "conv/conv.h"
 
-size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p);
+/* `compact`: of the kernels with compact lines (common/compact_lines.h). */
+size_t nnacl_conv2d_dsp_workspace(const nnacl_conv2d_params *p, bool compact);
 size_t nnacl_conv2d_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
-void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, const void *const in[], void *packed);
+void nnacl_conv2d_dsp_pack(const nnacl_conv2d_params *p, bool compact, const void *const in[], void *packed);
 
 size_t nnacl_conv2d_s16_dsp_workspace(const nnacl_conv2d_params *p);
 size_t nnacl_conv2d_s16_dsp_packed_size(const nnacl_conv2d_params *p, int32_t index);
@@ -25,8 +26,9 @@ bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
 void nnacl_conv_lines_pack(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
 
 /* For the DSP extension and for MVE. */
-size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa);
+size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa, bool compact);
 size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index);
-void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, const void *const in[], void *packed);
+void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, bool compact, const void *const in[],
+                                void *packed);
 
 #endif

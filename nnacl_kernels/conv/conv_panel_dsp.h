@@ -11,10 +11,21 @@
 /* Positions that are computed together. */
 #define NNACL_PANEL_POSITIONS 4
 
+/* One run of `count` positions; `high`: times 256. */
+static inline uint32_t *nnacl_widen_panel(uint32_t *panel, const int8_t *const *source, int32_t count, int32_t length,
+                                          bool high) {
+    if (high) {
+        return count == NNACL_PANEL_POSITIONS ? nnacl_widen4_high_s8_dsp(panel, source, length)
+                                              : nnacl_widen1_high_s8_dsp(panel, source[0], length);
+    }
+    return count == NNACL_PANEL_POSITIONS ? nnacl_widen4_s8_dsp(panel, source, length)
+                                          : nnacl_widen1_s8_dsp(panel, source[0], length);
+}
+
 /* The runs of `count` (NNACL_PANEL_POSITIONS or 1) positions, and the window moved on behind them. `edges` has room for
  * NNACL_PANEL_POSITIONS + 1 runs; the first is zero points. */
 static inline void nnacl_fill_panel(const nnacl_conv2d_params *p, nnacl_runs runs, nnacl_conv_window *next,
-                                    int32_t count, uint32_t *panel, int8_t *edges) {
+                                    int32_t count, bool high, uint32_t *panel, int8_t *edges) {
     const int8_t *source[NNACL_PANEL_POSITIONS];
     const int32_t step = p->stride_w * p->in_c;
     if (next->column + count <= p->out_w && nnacl_taps_fit(next->y, p->kernel_h, p->dilation_h, p->in_h) &&
@@ -26,8 +37,7 @@ static inline void nnacl_fill_panel(const nnacl_conv2d_params *p, nnacl_runs run
             for (int32_t i = 0; i < count; i++) {
                 source[i] = corner + i * step;
             }
-            panel = count == NNACL_PANEL_POSITIONS ? nnacl_widen4_s8_dsp(panel, source, runs.length)
-                                                   : nnacl_widen1_s8_dsp(panel, corner, runs.length);
+            panel = nnacl_widen_panel(panel, source, count, runs.length, high);
             corner += tap_step;
             if (++tap == taps) {
                 tap = 0;
@@ -50,8 +60,7 @@ static inline void nnacl_fill_panel(const nnacl_conv2d_params *p, nnacl_runs run
         for (int32_t i = 0; i < count; i++) {
             source[i] = nnacl_window_run(p, &windows[i], run, edges, edges + (i + 1) * edge_size);
         }
-        panel = count == NNACL_PANEL_POSITIONS ? nnacl_widen4_s8_dsp(panel, source, runs.length)
-                                               : nnacl_widen1_s8_dsp(panel, source[0], runs.length);
+        panel = nnacl_widen_panel(panel, source, count, runs.length, high);
     }
 }
 

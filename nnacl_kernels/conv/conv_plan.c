@@ -209,6 +209,12 @@ static bool is_half_vector(const nnacl_kernel *kernel) {
     return kernel->dtype == NNACL_F16 && kernel->isa != NNACL_ISA_C;
 }
 
+/* The kernels of s8 for the DSP extension with compact lines. */
+static bool is_compact(const nnacl_kernel *kernel) {
+    return kernel->accepts == nnacl_conv2d_accepts_compact_dsp ||
+           kernel->accepts == nnacl_depthwise_accepts_compact_dsp;
+}
+
 static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
     if (kernel->accepts == nnacl_conv2d_accepts_few) {
@@ -234,7 +240,7 @@ static size_t conv2d_workspace(const void *params, const nnacl_kernel *kernel) {
         return 4 * window_size(p);
     }
     if (kernel->isa == NNACL_ISA_DSP) {
-        return nnacl_conv2d_dsp_workspace(p);
+        return nnacl_conv2d_dsp_workspace(p, is_compact(kernel));
     }
     if (kernel->isa == NNACL_ISA_MVE) {
         return nnacl_conv2d_mve_workspace(p);
@@ -323,7 +329,7 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
         return;
     }
     if (kernel->isa == NNACL_ISA_DSP) {
-        nnacl_conv2d_dsp_pack(p, in, packed);
+        nnacl_conv2d_dsp_pack(p, is_compact(kernel), in, packed);
         return;
     }
     if (kernel->isa == NNACL_ISA_MVE) {
@@ -413,7 +419,7 @@ static size_t depthwise_workspace(const void *params, const nnacl_kernel *kernel
     if (is_half_vector(kernel) && kernel->isa != NNACL_ISA_MVE) {
         return nnacl_depthwise_half_workspace(params);
     }
-    return is_small_s8(kernel) ? nnacl_depthwise_small_workspace(params, kernel->isa) : 0;
+    return is_small_s8(kernel) ? nnacl_depthwise_small_workspace(params, kernel->isa, is_compact(kernel)) : 0;
 }
 
 /* The AVX-512 kernel of s8 reads the weights in pairs. */
@@ -452,7 +458,7 @@ static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32
         return;
     }
     if (is_small_s8(kernel)) {
-        nnacl_depthwise_small_pack(p, kernel->isa, in, packed);
+        nnacl_depthwise_small_pack(p, kernel->isa, is_compact(kernel), in, packed);
         return;
     }
     nnacl_pack_panels_pair(in[index], p->out_c, p->kernel_h, p->kernel_w, p->x_zero, p->w_zero, packed);

@@ -3,7 +3,7 @@
 
 #include "common/assembly.h"
 
-_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_depthwise_3x3_dsp) == 52 && sizeof(nnacl_taps) == 32,
+_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_depthwise_3x3_dsp) == 52 && sizeof(nnacl_taps) == 36,
                "the code below loads the fields in this order");
 
 /* clang-format off */
@@ -63,6 +63,9 @@ _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_depthwise_3x3_dsp) == 52 && s
     "addeq  r0, r0, #(5f - 3f)\n"                                                                                      \
     "it     cc\n"                                                                                                      \
     "addcc  r0, r0, #(6f - 3f)\n"                                                                                      \
+    "cmp    r12, #12\n"                                                                                                \
+    "it     eq\n"                                                                                                      \
+    "addeq  r0, r0, #(7f - 3f)\n"                                                                                      \
     "str    r0, [sp, #20]\n"                                                                                           \
     "1:\n" /* a channel */                                                                                             \
     "ldrd   r0, r1, [sp, #32]\n"                                                                                       \
@@ -96,6 +99,9 @@ _Static_assert(sizeof(void *) == 4 && sizeof(nnacl_depthwise_3x3_dsp) == 52 && s
     ".balign 4\n"                                                                                                      \
     "5:\n"                                                                                                             \
     FINISH("1")                                                                                                        \
+    ".balign 4\n"                                                                                                      \
+    "7:\n"                                                                                                             \
+    FINISH("12")                                                                                                       \
     ".balign 4\n"                                                                                                      \
     "6:\n"                                                                                                             \
     "ldr    r0, [sp, #72]\n"                                                                                           \
@@ -162,24 +168,25 @@ __asm__(NNACL_FUNCTION("nnacl_widen_pairs_dsp")
     NNACL_FUNCTION_END("nnacl_widen_pairs_dsp"));
 
 /* r0 taps left, r1 weights, r2 taps, r3 channel, r4-r7 sums, r8 address of a tap. `weights` makes the channels 0 and 2
- * of a tap in r10 and 1 and 3 in r9. On the stack the fields. */
-#define TAPS_FUNCTION(name, weights)                                                                                   \
+ * of a tap in r10 and 1 and 3 in r9, `inputs` the same of x in r11 and r8. lr lines. On the stack the fields. */
+#define TAPS_FUNCTION(name, weights, inputs, mask)                                                                                   \
     NNACL_FUNCTION(name)                                                                                               \
     "push   {r4-r11, lr}\n"                                                                                            \
     "sub    sp, #36\n"                                                                                                 \
     "ldm    r0, {r4-r11}\n"                                                                                            \
     "stm    sp, {r4-r11}\n"                                                                                            \
     "mov    r1, r6\n"                                                                                                  \
+    "ldr    lr, [r0, #32]\n"                                                                                           \
     "1:\n" /* a group */                                                                                               \
-    "ldm    r1!, {r4-r7}\n"                                                                                            \
+    "ldm    lr!, {r4-r7}\n"                                                                                            \
+    mask                                                                                                               \
     "ldrd   r2, r0, [sp]\n"                                                                                            \
     "ldr    r3, [sp, #16]\n"                                                                                           \
     "2:\n" /* a tap */                                                                                                 \
     "ldr    r8, [r2], #4\n"                                                                                            \
     "ldr    r8, [r8, r3]\n"                                                                                            \
     weights                                                                                                            \
-    "sxtb16 r11, r8\n"                                                                                                 \
-    "sxtb16 r8, r8, ror #8\n"                                                                                          \
+    inputs                                                                                                             \
     "smlabb r4, r10, r11, r4\n"                                                                                        \
     "smlatt r6, r10, r11, r6\n"                                                                                        \
     "smlabb r5, r9, r8, r5\n"                                                                                          \
@@ -189,10 +196,10 @@ __asm__(NNACL_FUNCTION("nnacl_widen_pairs_dsp")
     "ldr    r12, [sp, #24]\n"                                                                                          \
     "cmp    r12, #0\n"                                                                                                 \
     "beq    3f\n"                                                                                                      \
-    "ldm    r1!, {r8-r11}\n"                                                                                           \
+    "ldm    lr!, {r8-r11}\n"                                                                                           \
     "smmla  r4, r4, r8, r9\n"                                                                                          \
     "smmla  r5, r5, r10, r11\n"                                                                                        \
-    "ldm    r1!, {r8-r11}\n"                                                                                           \
+    "ldm    lr!, {r8-r11}\n"                                                                                           \
     "smmla  r6, r6, r8, r9\n"                                                                                          \
     "smmla  r7, r7, r10, r11\n"                                                                                        \
     "ldr    r8, [sp, #20]\n"                                                                                           \
@@ -211,13 +218,17 @@ __asm__(NNACL_FUNCTION("nnacl_widen_pairs_dsp")
     "3:\n"                                                                                                             \
     "ldr    r8, [sp, #28]\n"                                                                                           \
     "stm    r8, {r4-r7}\n"                                                                                             \
-    "adds   r1, #32\n"                                                                                                 \
     "4:\n"                                                                                                             \
     "mov    r0, r1\n"                                                                                                  \
     "add    sp, #36\n"                                                                                                 \
     "pop    {r4-r11, pc}\n"                                                                                            \
     NNACL_FUNCTION_END(name)
 
-__asm__(TAPS_FUNCTION("nnacl_taps_s8_dsp", "ldr r9, [r1], #4\n" "sxtb16 r10, r9\n" "sxtb16 r9, r9, ror #8\n"));
-__asm__(TAPS_FUNCTION("nnacl_taps_s16_dsp", "ldrd r10, r9, [r1], #8\n"));
+#define LOW_INPUTS "sxtb16 r11, r8\n" "sxtb16 r8, r8, ror #8\n"
+#define HIGH_INPUTS "and    r11, r12, r8, lsl #8\n" "and    r8, r12, r8\n"
+#define S8_WEIGHTS "ldr r9, [r1], #4\n" "sxtb16 r10, r9\n" "sxtb16 r9, r9, ror #8\n"
+
+__asm__(TAPS_FUNCTION("nnacl_taps_s8_dsp", S8_WEIGHTS, LOW_INPUTS, ""));
+__asm__(TAPS_FUNCTION("nnacl_taps_s16_dsp", "ldrd r10, r9, [r1], #8\n", LOW_INPUTS, ""));
+__asm__(TAPS_FUNCTION("nnacl_taps_high_s8_dsp", S8_WEIGHTS, HIGH_INPUTS, "mov    r12, #0xff00ff00\n"));
 /* clang-format on */

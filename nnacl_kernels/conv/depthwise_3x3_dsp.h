@@ -18,7 +18,7 @@ typedef struct nnacl_depthwise_3x3_dsp {
     int32_t channels;
     int32_t count;  /* outputs along the sweep, at least 1 */
     int32_t stride; /* bytes from one to the next */
-    int32_t shift;  /* of the lines: 4 or 1; 0: `sums` is wanted, of one channel and at most four outputs */
+    int32_t shift;  /* of the lines: 12, 4 or 1; 0: `sums` is wanted, of one channel and at most four outputs */
     int32_t *sums;  /* room for four */
 } nnacl_depthwise_3x3_dsp;
 
@@ -32,14 +32,16 @@ void nnacl_widen_pairs_dsp(const int8_t *x, int32_t x_step, void *to, int32_t pl
 
 /* Any taps, four channels at a time. The weights stand in groups of four output channels:
  *
- *     int32 start of each
  *     for each tap a byte of each, or 16 bits of each in the order 0, 2, 1, 3
- *     int32 multiplier and offset of each
+ *
+ * and beside them for each group as int32 the start of each, then multiplier and offset of each.
  */
-#define NNACL_TAPS_WORDS_DSP 12 /* of a group beside its weights */
+#define NNACL_TAPS_LINES_DSP 12 /* words of the lines of a group */
 
 /* Writes y, or sums. Returns where the next group begins. */
 const int32_t *nnacl_taps_s8_dsp(const nnacl_taps *position);
 const int32_t *nnacl_taps_s16_dsp(const nnacl_taps *position);
+/* With compact lines (compact_lines.h). */
+const int32_t *nnacl_taps_high_s8_dsp(const nnacl_taps *position);
 
 #endif

@@ -88,7 +88,8 @@ static NNACL_NOINLINE void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_para
                                    const int32_t *packed, int8_t *y, nnacl_range share) {
     static const nnacl_sweep_steps steps = {NNACL_SWEEP_CHANNELS_MVE, begin, fill, run};
     nnacl_sweep s;
-    nnacl_sweep_begin(&s, p, packed);
+    nnacl_sweep_begin(&s, p);
+    nnacl_sweep_wide_lines(&s, packed);
     s.weights = ctx->workspace;
     s.ring_start = (int8_t *)ctx->workspace + NNACL_SWEEP_CHANNELS_MVE * s.multiplier * NNACL_SWEEP_WEIGHTS_MVE;
     s.plane = nnacl_sweep_plane_mve(&s.sweep);
@@ -127,8 +128,14 @@ static void run_group(const nnacl_conv2d_params *p, nnacl_taps *at) {
 
 static NNACL_NOINLINE void run_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
                                     const int32_t *packed, int8_t *y, nnacl_range share) {
-    const nnacl_taps_walk walk = {8, NNACL_TAPS_WORDS_MVE, 16, groups_of(p), run_group};
-    nnacl_walk_taps(ctx, p, x, packed, -NNACL_SHIFT_OF(packed[0]), y, share, &walk);
+    const nnacl_taps_walk walk = {.width = 8,
+                                  .group_words = NNACL_TAPS_WORDS_MVE,
+                                  .ends = 16,
+                                  .first = packed + 1,
+                                  .all = groups_of(p),
+                                  .one = run_group};
+    nnacl_walk_taps(ctx, p, x, NNACL_NEEDS_EXACT && packed[0] & NNACL_LINES_MIXED, -NNACL_SHIFT_OF(packed[0]), y, share,
+                    &walk);
 }
 
 void nnacl_depthwise_conv2d_s8_mve(const nnacl_ctx *ctx, const void *params, const void *const in[],

@@ -44,7 +44,7 @@ typedef struct nnacl_sweep_steps {
 
 /* Fills in what follows from the parameters; the rest is the kernel's. (Field by field: compilers build a whole struct
  * beside it first, and keep both on the stack.) */
-static inline void nnacl_sweep_begin(nnacl_sweep *s, const nnacl_conv2d_params *p, const int32_t *packed) {
+static inline void nnacl_sweep_begin(nnacl_sweep *s, const nnacl_conv2d_params *p) {
     const nnacl_depthwise_axes axes = nnacl_depthwise_axes_of(p);
     const int32_t x_row = p->in_w * p->in_c, y_row = p->out_w * p->out_c;
     s->p = p;
@@ -56,10 +56,14 @@ static inline void nnacl_sweep_begin(nnacl_sweep *s, const nnacl_conv2d_params *
     s->x_across = axes.swapped ? p->in_c : x_row;
     s->y_along = axes.swapped ? y_row : p->out_c;
     s->y_across = axes.swapped ? p->out_c : y_row;
+}
+
+/* The same for lines in whole words, before the taps. */
+static inline void nnacl_sweep_wide_lines(nnacl_sweep *s, const int32_t *packed) {
     s->shift = NNACL_SHIFT_OF(packed[0]);
     s->is_exact = packed[0] == 0 || packed[0] & NNACL_LINES_MIXED;
     s->lines = packed + 1;
-    s->taps = (const int8_t *)(packed + 1 + 3 * p->out_c);
+    s->taps = (const int8_t *)(packed + 1 + 3 * s->p->out_c);
 }
 
 /* Outputs first .. last - 1 along the ring of an image. */
@@ -119,6 +123,7 @@ typedef struct nnacl_taps {
     int8_t *y;                 /* of that */
     int32_t shift;             /* of the lines, for MVE less than 0; 0: `sums` is wanted, of one group */
     int32_t *sums;
+    const int32_t *lines; /* of the first group, for the DSP extension */
 } nnacl_taps;
 
 /* Computes one group of channels, exactly when `shift` is 0. */
@@ -141,23 +146,25 @@ static inline void nnacl_find_taps(const nnacl_conv2d_params *p, const int8_t *i
 
 /* How a kernel goes over the channels of a position. */
 typedef struct nnacl_taps_walk {
-    int32_t width;       /* channels of a group */
-    int32_t group_words; /* of a group beside its weights */
-    int32_t ends;        /* words from the end of a group back to its first multiplier */
+    int32_t width;        /* channels of a group */
+    int32_t group_words;  /* of a group beside its weights */
+    int32_t ends;         /* words from the end of a group, or of its lines, back to its first multiplier */
+    const int32_t *first; /* the first group */
+    const int32_t *lines; /* of the first group, NULL: they are in the groups */
+    int32_t line_words;   /* of a group */
     nnacl_taps_groups all;
     nnacl_taps_group one;
 } nnacl_taps_walk;
 
 /* The rows of outputs in `share`. The last group overlaps the one before it when the channels are no multiple of the
- * width. `packed` begins with the shift of the lines; `shift` is that as the functions want it. */
-static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x,
-                                   const int32_t *packed, int32_t shift, int8_t *y, nnacl_range share,
-                                   const nnacl_taps_walk *walk) {
+ * width. `shift` is that of the lines as the functions want it; `is_mixed`: there are groups without among those with.
+ */
+static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const int8_t *x, bool is_mixed,
+                                   int32_t shift, int8_t *y, nnacl_range share, const nnacl_taps_walk *walk) {
     const int8_t **taps = ctx->workspace;
     const int32_t count = p->kernel_h * p->kernel_w, width = walk->width, groups = nnacl_channel_groups(p->in_c, width);
     const int32_t tap_bytes = NNACL_NEEDS_W_ZERO && p->w_zero ? 2 * width : width;
     const int32_t words = walk->group_words + count * tap_bytes / 4;
-    const bool is_mixed = NNACL_NEEDS_EXACT && packed[0] & NNACL_LINES_MIXED;
     int8_t *zeros = (int8_t *)(taps + count);
     memset(zeros, p->x_zero, (size_t)p->in_c);
     nnacl_taps at = {.taps = taps, .count = count};
@@ -170,17 +177,20 @@ static inline void nnacl_walk_taps(const nnacl_ctx *ctx, const nnacl_conv2d_para
             int32_t done = 0;
             at.shift = shift;
             if (!is_mixed && (!NNACL_NEEDS_EXACT || shift)) {
-                at.group = packed + 1;
+                at.group = walk->first;
+                at.lines = walk->lines;
                 at.groups = done = p->in_c / width;
                 at.channel = 0;
                 at.y = pixel;
                 walk->all(&at);
             }
             for (at.groups = 1; done < groups; done++) {
-                at.group = packed + 1 + (ptrdiff_t)done * words;
+                at.group = walk->first + (ptrdiff_t)done * words;
+                at.lines = walk->lines ? walk->lines + (ptrdiff_t)done * walk->line_words : NULL;
+                const int32_t *end = at.lines ? at.lines + walk->line_words : at.group + words;
                 at.channel = nnacl_group_channel(p->in_c, done, width);
                 at.y = pixel + at.channel;
-                at.shift = is_mixed && at.group[words - walk->ends] < 0 ? 0 : shift;
+                at.shift = is_mixed && end[-walk->ends] < 0 ? 0 : shift;
                 walk->one(p, &at);
             }
         }

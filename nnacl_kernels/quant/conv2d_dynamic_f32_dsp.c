@@ -15,7 +15,8 @@ static void run(const nnacl_conv2d_dynamic_params *p, nnacl_gemm_dsp *gemm, nnac
     for (int32_t first = 0; first < p->out_c; first += 2) {
         const int32_t a = first + 1 < p->out_c ? first : first - 1;
         gemm->weights = multiply(gemm);
-        const nnacl_dynamic_channel *channels = (const nnacl_dynamic_channel *)gemm->weights - 2;
+        const nnacl_dynamic_channel *channels = gemm->weights;
+        gemm->weights = channels + 2;
         for (int32_t second = 0; second < 2; second++) {
             const uint32_t zeros = (uint32_t)q.zero * (uint32_t)channels[second].sum;
             const float scale = q.scale * channels[second].scale, start = bias ? bias[a + second] : 0.0f;
@@ -35,7 +36,8 @@ void nnacl_conv2d_dynamic_f32_dsp(const nnacl_ctx *ctx, const void *params, cons
     const int32_t image_size = p->in_h * p->in_w * p->in_c;
     int32_t sums[2 * NNACL_PANEL_POSITIONS];
     uint32_t *panel = ctx->workspace;
-    nnacl_gemm_dsp gemm = {.panel = panel, .units = nnacl_runs_units(runs), .pairs = 1, .sums = sums};
+    static const int32_t lines[NNACL_PAIR_LINES_DSP] = {0};
+    nnacl_gemm_dsp gemm = {.panel = panel, .units = nnacl_runs_units(runs), .pairs = 1, .sums = sums, .lines = lines};
     int8_t *const edges = (int8_t *)(panel + gemm.units * NNACL_PANEL_POSITIONS);
     int8_t *const image = edges + (runs.length + 3) / 4 * 20;
 
@@ -51,7 +53,7 @@ void nnacl_conv2d_dynamic_f32_dsp(const nnacl_ctx *ctx, const void *params, cons
         nnacl_conv_window next = nnacl_window_first(&shape, image, row - batch * p->out_h);
         for (int32_t left = (end - row) * p->out_w, count; left > 0; left -= count, y += count * p->out_c) {
             count = left >= NNACL_PANEL_POSITIONS ? NNACL_PANEL_POSITIONS : 1;
-            nnacl_fill_panel(&shape, runs, &next, count, panel, edges);
+            nnacl_fill_panel(&shape, runs, &next, count, false, panel, edges);
             gemm.weights = in[1];
             run(p, &gemm, q, in[2], count, y);
         }

@@ -61,7 +61,7 @@ static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_dynamic_params *p = params;
     const nnacl_conv2d_params shape = nnacl_dynamic_shape(p);
     return (size_t)p->in_h * (size_t)p->in_w * (size_t)p->in_c +
-           (kernel->isa == NNACL_ISA_DSP ? nnacl_conv2d_dsp_workspace(&shape) : 0);
+           (kernel->isa == NNACL_ISA_DSP ? nnacl_conv2d_dsp_workspace(&shape, false) : 0);
 }
 
 static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
@@ -71,7 +71,8 @@ static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, i
         return 0;
     }
     return index == 3 ? NNACL_PACKED_ELSEWHERE
-                      : nnacl_gemm_packed_size(p->out_c, 0, nnacl_conv2d_runs(&shape)) - sizeof(int32_t);
+                      : (size_t)nnacl_gemm_pairs(p->out_c) * ((size_t)nnacl_runs_units(nnacl_conv2d_runs(&shape)) * 4 +
+                                                              2 * sizeof(nnacl_dynamic_channel));
 }
 
 static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
@@ -84,7 +85,6 @@ static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t in
     for (int32_t pair = 0; pair < nnacl_gemm_pairs(p->out_c); pair++) {
         const int32_t a = pair * 2 + 1 < p->out_c ? pair * 2 : p->out_c - 2;
         const int8_t *w = (const int8_t *)in[1] + (ptrdiff_t)a * depth;
-        to = nnacl_put_s32(nnacl_put_s32(to, 0), 0);
         to = nnacl_gemm_pack_pair(w, depth, nnacl_conv2d_runs(&shape), to);
         for (int32_t i = 0; i < 2; i++) {
             nnacl_dynamic_channel channel = {((const float *)in[3])[a + i], 0};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nnacl_base.h"
+#include "softmax/exp_powers.h"
 
 typedef struct nnacl_softmax_s8_sums {
     int32_t max;
@@ -14,8 +15,11 @@ typedef struct nnacl_softmax_s8_sums {
 
 /* exp of `below` steps of x, 0 .. 255, less than nothing. The table holds that of 255 steps first; where
  * NNACL_NEEDS_PACKED_EXP says so, it is 16 floats for 16 steps each, 16 for one step each, and for each entry a byte
- * with the units in the last place that their product misses. */
+ * with the units in the last place that their product misses; where NNACL_NEEDS_EXP_POWERS does, a nnacl_exp_powers. */
 static inline float nnacl_softmax_s8_exp(const float *table, int32_t below) {
+    if (NNACL_NEEDS_EXP_POWERS) {
+        return nnacl_exp_power((const nnacl_exp_powers *)(const void *)table, (uint32_t)below);
+    }
     if (!NNACL_NEEDS_PACKED_EXP) {
         return table[255 - below];
     }
