@@ -14,6 +14,7 @@ from onnx_models import check, compare, numbers, run_reference, save
 from microlith import modelfile, runtime
 from microlith.converter import convert
 from microlith.errors import UnsupportedError
+from microlith.evaluate import evaluate
 
 DOMAIN = "ai.onnx.ml"
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
@@ -151,6 +152,15 @@ def test_tree_ensemble(dtype: type, tmp_path: Path) -> None:
     }
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     hold(model_of("TreeEnsemble", {"x": x}, {"y": kind}, version=5, **tensors), {"x": x}, tmp_path)
+
+
+def test_an_old_opset_of_a_domain_that_is_not_used(tmp_path: Path) -> None:
+    """Nothing is to be brought up to date; the converter of the package onnx crashes on some of these models."""
+    x = numbers(5, FEATURES)
+    model = model_of("Normalizer", {"x": x}, {"y": TensorProto.FLOAT}, norm="L2")
+    next(item for item in model.opset_import if not item.domain).version = 1
+    result = evaluate(convert(save(model, tmp_path)), {"x": x})["y"]
+    np.testing.assert_allclose(result, x / np.linalg.norm(x, axis=1, keepdims=True), rtol=1e-5)
 
 
 def test_how_often_nodes_were_hit_says_nothing(tmp_path: Path) -> None:
