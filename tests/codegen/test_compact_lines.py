@@ -152,7 +152,7 @@ def fields_of(call: Call) -> list[tuple[int, int, int, int]]:
         (UP, (-9, -6), 17, (-128, 5)),
         (UP, (-14, -5), 60000, (-128, -3)),
         (SINGLE, (-9, -5), 30000, (17, 5)),
-        (SINGLE, (-12, -7), 1 << 16, (-3, -128)),
+        (SINGLE, (-10, -6), 30000, (-3, -128)),
     ],
 )
 def test_every_accumulator_is_requantized_as_the_contract_says(
