@@ -102,7 +102,7 @@ static inline void nnacl_arm_put_column(const nnacl_arm_layer *layer, int32_t ch
     const int32_t at = layer->first + channel, mode = layer->flags & NNACL_ARM_MODE;
     const uint32_t bias = layer->bias ? (uint32_t)layer->bias[at] : 0u;
     int32_t shift = mode == NNACL_ARM_SCALE ? 0 : nnacl_arm_word(layer->requant, layer->all + at);
-    const bool away = nnacl_channel_rounding(layer->rounding, layer->all, at) == NNACL_ROUND_TFLITE_DOUBLE;
+    const bool away = nnacl_channel_rounding(layer->rounding, layer->all, at) != NNACL_ROUND_TFLITE_UP;
     const int32_t fix = mode == NNACL_ARM_DOUBLE && away && shift < 0 ? -1 : 0;
     if (mode == NNACL_ARM_SINGLE) {
         shift = (shift > 30 ? 30 : shift) - 31;

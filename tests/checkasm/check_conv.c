@@ -58,7 +58,7 @@ static void draw(check_case *c) {
     p->x_zero = c->dtype == NNACL_S16 && check_chance(c, 70) ? 0 : check_zero(c);
     p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
-    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_DOWN);
 
     check_input(c, c->dtype, 4, x_dims);
     const int32_t dense_dims[4] = {out_c, kernel_h, kernel_w, group_in};

@@ -24,7 +24,7 @@ static void draw_dense(check_case *c) {
     p->x_zero = c->dtype == NNACL_S16 && check_chance(c, 70) ? 0 : check_zero(c);
     p->w_zero = c->bench || check_chance(c, 75) ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
-    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
+    p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_DOWN);
     check_input(c, c->dtype, rank, dims);
     const int32_t w_dims[2] = {units, depth};
     check_input(c, is_float ? c->dtype : NNACL_S8, 2, w_dims);
