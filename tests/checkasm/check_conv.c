@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "checkasm.h"
@@ -10,6 +11,25 @@ static void draw_3x3(check_case *c, nnacl_conv2d_params *p) {
     p->pad_left = check_int(c, 0, 2);
     p->pad_bottom = check_int(c, 2, 3);
     p->pad_right = check_int(c, 2, 3);
+}
+
+/* The tolerance where Winograd's F(4,3) may compute the sums: by its transforms and the sizes of inputs and weights.
+ * The size of the output says nothing, as the clamp and terms that cancel make it small. An output is, for a channel,
+ *
+ *     y[i][l] = sum over j, k of A[i][j] A[l][k] (G g G')[j][k] (B d B')[j][k]
+ *
+ * With independent inputs d and weights g of deviations s_d and s_g, the root of the sum of the squares of these terms
+ * over all channels is at most
+ *
+ *     s = s_d s_g sqrt(in_c) F,  F = max over i of sum over j of A[i][j]^2 |G[j]|^2 |B[j]|^2
+ *
+ * F is 26.32 for the points 0, 3/4, -3/4, 3/2, -3/2 and infinity, in row 3; in a direct sum 3 stands in its place. A
+ * term is rounded n = in_c + 14 times: in the sum over the channels, 3 times in either transform along either axis, as
+ * a weight, and with the bias. A rounding is off by 2^-24 / sqrt(3) of the value, as deviation. Numbers evenly in
+ * -4 .. 4 have s_d = s_g = 4 / sqrt(3). Allowed are six deviations: 6 * 2^-24 / sqrt(3) * sqrt(n) * s. */
+static void winograd_tolerance(check_case *c, int32_t in_c) {
+    const double spread = 16.0 / 3.0 * sqrt((double)in_c) * 26.32;
+    c->absolute = 6.0 * 0x1p-24 / sqrt(3.0) * sqrt(in_c + 14.0) * spread;
 }
 
 /* A window along one axis of `size`: kernel, stride, dilation and padding that fit it. */
@@ -49,6 +69,11 @@ static void draw(check_case *c) {
     }
     p->groups = groups;
     check_sum_tolerance(c, kernel_h * kernel_w * group_in);
+    const bool steps = p->stride_h > 1 || p->stride_w > 1 || p->dilation_h > 1 || p->dilation_w > 1;
+    if (c->dtype == NNACL_F32 && kernel_h == 3 && kernel_w == 3 && !steps && groups == 1 && group_in >= 8 &&
+        out_c >= 8) {
+        winograd_tolerance(c, group_in);
+    }
     check_clamp(c, &p->clamp_min, &p->clamp_max);
     check_quantized_range(c, &p->q_min, &p->q_max);
     if (c->dtype == NNACL_S16 && check_chance(c, 70)) {
