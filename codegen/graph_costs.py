@@ -18,7 +18,7 @@ from .fused_layers import lower_for
 
 
 def costs_on(target: str, sizes: Mapping[str, Size] | None = None) -> CostFunction:
-    """A function that gives the costs of a graph on a target, with the fastest kernels that it has.
+    """A function that gives the costs of a graph on a target, with the kernels that ``generate`` takes there.
 
     Flash is that of the constants, parameters and, for a Cortex-M, kernels' code; RAM is the arena. Instructions come
     from counts in QEMU (``kernel_costs.py``). Raises TargetError for an unknown name; the function raises
@@ -29,7 +29,11 @@ def costs_on(target: str, sizes: Mapping[str, Size] | None = None) -> CostFuncti
 
     def costs(graph: Graph) -> Costs:
         foreign = compact_exp.substitute(graph, None, row.isa) if row.is_bare_metal else None
-        _, program = lower_for(graph, row, sizes=sizes, substitute=foreign)
+
+        def lowered(without: frozenset[str] = frozenset()) -> Program:
+            return lower_for(graph, row, sizes=sizes, without=without, substitute=foreign)[1]
+
+        program = variants.choose(lowered(), row, "speed", lowered)
         estimate = None if core is None else variants.estimate(program, core)
         params = sum(len(call.params) for call in program.all_calls)
         return Costs(

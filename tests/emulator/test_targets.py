@@ -52,12 +52,12 @@ def host_floats(tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarra
 
 @pytest.mark.parametrize("target", [name for name in PORTABLE if name != "host"])
 def test_floats_equal_those_of_the_host(target: str, host_floats: dict[str, np.ndarray], tmp_path: Path) -> None:
-    """The same bits; float kernels for MVE, which do not round a product before they add it, are near."""
+    """The same bits; float kernels for MVE and NEON, which do not round a product before they add it, are near."""
     graph = small_models.float_cnn()
     outputs = execute.run(built(graph, target, tmp_path / "a"), samples_of(graph)).outputs
     assert outputs.keys() == host_floats.keys()
     for name, wanted in host_floats.items():
-        if "mve" in targets.get(target).isa:
+        if {"mve", "neon"} & set(targets.get(target).isa):
             np.testing.assert_allclose(outputs[name], wanted, rtol=0, atol=1e-5 * float(np.abs(wanted).max()))
         else:
             assert outputs[name].tobytes() == wanted.tobytes()
