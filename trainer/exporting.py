@@ -16,7 +16,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from microlith.errors import InputError, MicrolithError
+from microlith.errors import InputError, MicrolithError, OutputError
 from microlith.files import write_atomically
 from microlith.float_layers import float_layers
 from microlith.ir import Graph
@@ -101,7 +101,11 @@ def export(
     """
     target = Path(path)
     if target.suffix != ".lith":
-        raise InputError(f"the name of the file must end in .lith, not {target.suffix!r}", where=str(target))
+        raise InputError(
+            f"the name of the file must end in .lith, not {target.suffix!r}", where=str(target), hint="net.lith"
+        )
+    if not target.parent.is_dir():
+        raise OutputError("its folder is not there", where=str(target), hint=f"make {target.parent} first")
     require_module(model)
     inputs = as_inputs(sample)
     names = list(input_names or parameter_names(model, len(inputs)))
@@ -180,7 +184,9 @@ def as_inputs(sample: Any) -> tuple[Tensor, ...]:
         shapes = " and ".join(str(list(value.shape)) for value in tensors)
         raise InputError(f"inputs of shapes {shapes} have different numbers of rows", where="sample", hint="x[:8]")
     if any(value.is_floating_point() and not bool(torch.isfinite(value).all()) for value in tensors):
-        raise InputError("NaN or infinity in it: the engines cannot be compared by it", where="sample")
+        raise InputError(
+            "NaN or infinity in it: the engines cannot be compared by it", where="sample", hint="real samples, as x[:8]"
+        )
     return tensors
 
 

@@ -155,6 +155,16 @@ class StopAtNaN(Callback):
             hint=hint + "; the last checkpoint is from before this step",
         )
 
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        # The last step has no loss behind it that would show what it did.
+        for name, value in pl_module.named_parameters():
+            if not bool(torch.isfinite(value).all()):
+                raise NotFiniteError(
+                    f"the weights of {name} are no longer finite",
+                    where=f"after epoch {trainer.current_epoch}",
+                    hint="use a smaller learning rate or clip gradients (gradient_clip=1.0)",
+                )
+
 
 class WeightHistograms(Callback):
     """Writes the distribution of each weight to TensorBoard, after every epoch."""
@@ -163,7 +173,8 @@ class WeightHistograms(Callback):
         for logger in trainer.loggers:
             if isinstance(logger, TensorBoardLogger) and trainer.is_global_zero:
                 for name, value in pl_module.named_parameters():
-                    if value.numel() and bool(torch.isfinite(value).all()):
+                    # Beyond this its sums of squares overflow, and TensorBoard asks for a bug report.
+                    if value.numel() and float(value.detach().abs().max()) < 1e18:
                         logger.experiment.add_histogram(name, value.detach().cpu(), trainer.current_epoch)
 
 

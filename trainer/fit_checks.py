@@ -154,13 +154,21 @@ def first_line(error: Exception) -> str:
 
 
 def check_classes(loss: str | Objective, prediction: Any, loaders: Loaders) -> None:
-    """Class numbers that the model has no output for. Raises InputError."""
-    if loss != "cross_entropy":
+    """Class numbers that the model has no output for, and what is no probability for ``bce``. Raises InputError."""
+    if loss not in ("cross_entropy", "bce"):
         return
     for loader, name in ((loaders.train, "data"), (loaders.validation, "validation")):
         if not isinstance(loader, ArrayLoader):
             continue
-        if problem := class_problem(prediction, loader.dataset.tensors[-1]):
+        target = loader.dataset.tensors[-1]
+        if loss == "bce" and not bool(((target >= 0) & (target <= 1)).all()):
+            low, high = float(target.min()), float(target.max())
+            raise InputError(
+                f"targets go from {low:g} to {high:g}; bce wants 0, 1 or what is between",
+                where=name,
+                hint="classes by their number go with cross_entropy",
+            )
+        if loss == "cross_entropy" and (problem := class_problem(prediction, target)):
             raise InputError(problem, where=name, hint="classes count from 0")
 
 

@@ -93,8 +93,8 @@ def leave_run() -> None:
 def _find_run(
     table: RunTable, name: str, data: Mapping[str, Any], hyperparameters: Mapping[str, Any], resume: bool | str
 ) -> Run:
-    if re.fullmatch(r"[\w.+-]+", name) is None:
-        raise RunError(f"{name!r} cannot be the name of a run", hint="letters, digits, and . + - _")
+    if re.fullmatch(r"\w[\w.+-]*", name) is None:
+        raise RunError(f"{name!r} cannot be the name of a run", hint="a letter, digit or _, then also . + -")
     run = None
     if isinstance(resume, str):
         run = table.get(resume)

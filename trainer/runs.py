@@ -108,7 +108,11 @@ class RunTable:
             self.folder.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=30, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
-            raise RunError(f"cannot open the table of runs: {error}", where=str(path)) from error
+            raise RunError(
+                f"cannot open the table of runs: {error}",
+                where=str(path),
+                hint="run_dir is a folder that can be written",
+            ) from error
         try:
             connection.row_factory = sqlite3.Row
             connection.execute("BEGIN IMMEDIATE" if create else "BEGIN")
@@ -117,7 +121,11 @@ class RunTable:
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise RunError(f"cannot read or write the table of runs: {error}", where=str(path)) from error
+            raise RunError(
+                f"cannot read or write the table of runs: {error}",
+                where=str(path),
+                hint="choose another run_dir, or move this file away",
+            ) from error
         finally:
             connection.close()
 

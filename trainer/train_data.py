@@ -170,11 +170,15 @@ def as_dataset(data: Any, what: str = "data") -> TensorDataset:
             hint="the first axis is the sample",
         )
     if not len(columns[0]):
-        raise InputError("there is no sample in it", where=what)
+        raise InputError("there is no sample in it", where=what, hint="the first axis of the arrays is the sample")
     for column, name in zip(columns, [*["x"] * (len(columns) - 1), "y"], strict=True):
         if column.is_floating_point() and not bool(torch.isfinite(column).all()):
             bad = int((~torch.isfinite(column.reshape(len(column), -1)).all(1)).nonzero()[0])
-            raise InputError(f"{name} holds NaN or infinity, first in sample {bad}", where=what)
+            raise InputError(
+                f"{name} holds NaN or infinity, first in sample {bad}",
+                where=what,
+                hint="leave such samples out, or fill the gaps (numpy.nan_to_num)",
+            )
     return TensorDataset(*columns)
 
 

@@ -61,8 +61,7 @@ def _list(rows: list[Run], sort: str | None) -> None:
         columns.append(sort)
     table = Table(*columns)
     for run in rows:
-        started = datetime.datetime.fromtimestamp(run.started).strftime("%Y-%m-%d %H:%M")
-        cells = [run.id, run.status, started, f"{run.seconds:.0f} s"]
+        cells = [run.id, run.status, _time(run.started), f"{run.seconds:.0f} s"]
         cells += [_text(run.hyperparameters.get(key, "")) for key in ("epochs", "compressors")]
         cells += [_text(run.metrics.get(name, "")) for name in metrics]
         cells += [str(run.data.get("hash", ""))[:8], run.revision[:8] + "+" * run.revision.endswith("+")]
@@ -84,8 +83,13 @@ def _compare(table: RunTable, first: str, second: str, as_json: bool) -> None:
     for name, (left, right) in found.items():
         numbers = all(isinstance(value, int | float) for value in (left, right))
         difference = f"{right - left:+.4g}" if numbers and name != "started" else ""
-        grid.add_row(name, _text(left), _text(right), difference)
+        text = _time if name == "started" else _text
+        grid.add_row(name, text(left), text(right), difference)
     console.print(grid)
+
+
+def _time(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
 
 
 def _text(value: Any) -> str:

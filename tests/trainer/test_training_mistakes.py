@@ -38,6 +38,7 @@ from microlith.trainer.runs import RunError, RunTable
         ({"max_epochs": 3}, r"no option max_epochs[^$]*its own word for it is epochs"),
         ({"validation": 1.5}, r"1\.5 of \d+ samples cannot be held back[^$]*between 0 and 1"),
         ({"learning_rat": 0.1}, r"has an option learning_rat[^$]*did you mean learning_rate\?"),
+        ({"name": ".."}, r"'\.\.' cannot be the name of a run"),
         ({"quantum": 1}, r"has an option quantum[^$]*help\(trainer\.fit\)"),
         ({"optimizer": "adam"}, "optimizer is 'adam', which cannot be called"),
         ({"callbacks": trainer.EarlyStopping}, r"callbacks: EarlyStopping is a class[^$]*hint: EarlyStopping\("),
@@ -52,7 +53,7 @@ from microlith.trainer.runs import RunError, RunTable
     ],
 )
 def test_arguments_of_fit(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with pytest.raises((InputError, ShapeError), match=message):
+    with pytest.raises((InputError, RunError, ShapeError), match=message):
         train(tmp_path, **change)
     assert not (tmp_path / "runs.db").exists()
 
@@ -76,6 +77,25 @@ def test_a_checkpoint_that_is_none(tmp_path: Path) -> None:
     (fitted.folder / "last.ckpt").write_bytes(b"junk")
     with pytest.raises(RunError, match=r"last\.ckpt: it is no checkpoint of a run[^$]*begin a new run"):
         train(tmp_path, epochs=2, name="net", resume=True)
+
+
+def test_what_a_step_makes_infinite(tmp_path: Path) -> None:
+    """One step for each epoch, whose weights no loss sees any more; with logs, whose histograms do."""
+    x, y = (part[:32] for part in digits())
+    with pytest.raises(trainer.NotFiniteError, match=r"no longer finite|the loss is"):
+        train(tmp_path, data=(x, y), epochs=2, logs=True, optimizer=lambda weights: torch.optim.SGD(weights, lr=1e30))
+
+
+def test_targets_of_bce(tmp_path: Path) -> None:
+    x, y = digits()
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 1))
+    with pytest.raises(InputError, match=r"targets go from 0 to 9; bce wants 0, 1"):
+        train(tmp_path, model, (x, y[:, None].astype(np.float32)), loss="bce", metrics=None)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MicrolithError, match=r"nowhere/net\.lith: its folder is not there[^$]*make .*nowhere first"):
+        trainer.export(nn.Linear(3, 2), np.zeros((2, 3), np.float32), tmp_path / "nowhere" / "net.lith")
 
 
 class Branching(nn.Module):

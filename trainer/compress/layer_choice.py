@@ -64,7 +64,9 @@ def choose_layers(
         raise InputError(
             "no layer is left to compress; "
             + (f"left out are {', '.join(map(repr, known))}" if known else "the model has none of a known type"),
-            hint=f"known are {_names(kinds)}" + ("; the first and the last are kept" if keep_edges else ""),
+            hint=f"known are {_names(kinds)}"
+            + ("; the first and the last are kept" if keep_edges else "")
+            + ("" if known else "; behind QAT there is none: it comes last"),
         )
     require_finite(chosen)
     return chosen
