@@ -83,6 +83,22 @@ def group_scales(groups: np.ndarray, bits: int) -> np.ndarray:
     return chosen
 
 
+LARGEST_HALF = float(np.finfo(np.float16).max)
+LEAST_SQNR = 40.0
+"""Signal to noise in dB that weights keep as halves; those of usual size keep 70."""
+
+
+def half_problem(data: np.ndarray) -> str | None:
+    """Why weights cannot be halves: they would become infinite, or are so small that their digits are lost."""
+    if data.size and float(np.abs(data).max()) > LARGEST_HALF:
+        return f"its weights pass {LARGEST_HALF:.0f}, the largest half"
+    real = data.astype(np.float64)
+    noise, signal = float(np.square(real - data.astype(np.float16)).sum()), float(np.square(real).sum())
+    if noise * 10 ** (LEAST_SQNR / 10) > signal:
+        return f"its weights are too small for halves (largest {float(np.abs(data).max()):.2g})"
+    return None
+
+
 def compress_node(
     graph: Graph,
     node: Node,
@@ -102,6 +118,8 @@ def compress_node(
         return "its weights are not constant"
     if node.op == "depthwise_conv2d" and not isinstance(node.input(0).shape[3], int):
         return "the number of its channels is known at run time only"
+    if bits == 16 and (reason := half_problem(weights.data)):
+        return reason
     bias = node.optional_input(2)
     if known is None:
         stored, scales, shift = compress(node, bits, group, moments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,7 @@ def parse_bytes(value: int | str) -> int:
         number = float(text.rstrip("KMG")) * factor
     except ValueError:
         number = -1.0
-    if number < 0:
+    if not 0 <= number < math.inf:
         raise InputError(f"a size of {value}: expected bytes, or a size such as 256KB")
     return int(number)
 

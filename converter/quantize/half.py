@@ -16,11 +16,10 @@ from ...stepwise import Executor
 from ..pipeline import finish
 from .aim import aim_of, tell_outcome
 from .calibration_data import open_calibration
+from .compress import LARGEST_HALF
 from .options import QuantizeOptions
 from .report import LayerReport, QuantReport
 from .statistics import require_finite_weights
-
-LARGEST = float(np.finfo(np.float16).max)
 
 WEIGHTED = frozenset({"conv2d", "depthwise_conv2d", "dense"})
 """Ops that compute on halves wherever they stand: (x, weights, bias?)."""
@@ -79,17 +78,17 @@ def _reason(node: Node, kept: Collection[str], large: Collection[str]) -> str | 
     if node.output.dtype is not DType.f32 or node.output.quant is not None:
         return "it does not compute on float32"
     if node.name in large:
-        return f"its results pass {LARGEST:.0f}, the largest half"
+        return f"its results pass {LARGEST_HALF:.0f}, the largest half"
     if node.op in WEIGHTED:
         data = node.input(1).data
         if data is None:
             return "its weights are not constant"
         if not _fits(data):
-            return f"its weights pass {LARGEST:.0f}, the largest half"
+            return f"its weights pass {LARGEST_HALF:.0f}, the largest half"
         return None
     operands = [value for value in node.inputs if value is not None]
     if any(value.data is not None and value.dtype is DType.f32 and not _fits(value.data) for value in operands):
-        return f"a constant passes {LARGEST:.0f}, the largest half"
+        return f"a constant passes {LARGEST_HALF:.0f}, the largest half"
     if not any(value.dtype is DType.f16 for value in operands if value.producer is not None):
         return "none of its operands has half precision"
     return None
@@ -114,7 +113,7 @@ def _large_results(graph: Graph, options: QuantizeOptions, report: QuantReport) 
 
 
 def _fits(array: np.ndarray) -> bool:
-    return float(np.abs(array).max(initial=0.0)) <= LARGEST
+    return float(np.abs(array).max(initial=0.0)) <= LARGEST_HALF
 
 
 class _Halves:

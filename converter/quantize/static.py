@@ -93,7 +93,7 @@ def quantize_static(
 ) -> tuple[Graph, QuantReport]:
     """See ``quantize``."""
     require_finite_weights(graph, options.scheme)
-    _require_floats(graph)
+    require_floats(graph)
     real = layers_named(graph, options.float_layers, "--float-layer")
     if both := real & layers_named(graph, options.wide_layers, "--wide-layer"):
         raise InputError(
@@ -335,7 +335,7 @@ def _range(search: Search, stats: TensorStats, observer: str, levels: int) -> tu
     return OBSERVERS[observer](stats, levels)
 
 
-def _require_floats(graph: Graph) -> None:
+def require_floats(graph: Graph) -> None:
     for node in graph.nodes:
         if node.op in QUANTIZATION_OPS or any(value.quant is not None for value in node.outputs):
             raise MicrolithError(

@@ -32,8 +32,9 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
 
     No data is needed; with some, weights of 4 and 8 bits are rounded so that each layer keeps its result.
     """
-    from .static import layers_named
+    from .static import layers_named, require_floats
 
+    require_floats(graph)
     require_finite_weights(graph, options.scheme)
     report = QuantReport(options.scheme, options.contract)
     data = (

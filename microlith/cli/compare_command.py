@@ -100,6 +100,9 @@ def command(
     thresholds = [parse_threshold(option, text) for option, texts in options.items() for text in texts or ()]
     if html is not None:
         require_writable(html)
+        for what, text in (("model A", a), ("model B", b), ("data", data)):
+            if text is not None and _names(text, html):
+                raise InputError(f"the page would replace the {what}", where=str(html), hint="name another file")
     opened: list[Engine] = []
     try:
         with progress_bar("compare") as advance:
@@ -139,6 +142,11 @@ def _noise(engine: Engine, samples: int | None, shapes: Sequence[str] | None) ->
     is_open = any(not isinstance(dim, int) or dim < 0 for port in engine.inputs for dim in port.shape)
     for sample in range(samples or NOISE_SAMPLES):
         yield noise_for(ports, shapes if is_open else None, 100 * sample)
+
+
+def _names(text: str, file: Path) -> bool:
+    """Whether an argument, perhaps with an engine behind ``@``, names this file."""
+    return any(Path(part).resolve() == file.resolve() for part in (text, text.rpartition("@")[0]) if part)
 
 
 def _write_page(path: Path, report: Report, breaches: Sequence[Breach]) -> None:

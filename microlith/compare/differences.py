@@ -105,6 +105,8 @@ class Comparison:
                 same = (a == b) | (np.isnan(a) & np.isnan(b))
             self.equal &= bool(same[~finite].all())
             self.not_finite += int((~finite).sum())
+            if not same[~finite].all():
+                self.max_error = math.inf
             a, b = a[finite], b[finite]
         if stored.dtype.kind in "iu" and quant is not None:
             info = np.iinfo(stored.dtype)
@@ -136,7 +138,10 @@ class Comparison:
 
     @property
     def sqnr(self) -> float:
-        """Signal to noise in dB: infinite when equal, minus infinite when noise meets a signal of zero."""
+        """Signal to noise in dB: infinite when equal, minus infinite when noise meets a signal of zero, or where NaN or
+        infinity is in one of both alone."""
+        if self.max_error == math.inf:
+            return -math.inf
         if self.noise == 0.0:
             return math.inf
         return 10 * math.log10(self.a_square / self.noise) if self.a_square > 0 else -math.inf

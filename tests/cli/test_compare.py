@@ -167,7 +167,7 @@ def test_numbers_that_are_not_finite() -> None:
     sums.add(a, a.copy(), a, None)
     assert (sums.equal, sums.not_finite, sums.count) == (True, 2, 2)
     sums.add(a, np.array([1.0, 0.0, np.inf, 2.0]), a, None)
-    assert not sums.equal
+    assert not sums.equal and (sums.sqnr, sums.max_error) == (-np.inf, np.inf)
 
 
 def test_layers_are_found_although_passes_fuse_and_move_them(cli: Cli, tmp_path: Path) -> None:
@@ -511,6 +511,9 @@ def test_page_that_cannot_be_written(cli: Cli, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     assert_clear(cli("compare", first, second, "--html", tmp_path / "no" / "r.html"), "r.html", "cannot write")
     assert_clear(cli("compare", first, second, "--data", data, "--html", tmp_path), "folder")
+    for path, what in ((first, "model A"), (second, "model B"), (data, "data")):
+        result = cli("compare", first, f"{second}@runtime", "--data", data, "--html", path)
+        assert_clear(result, f"the page would replace the {what}")
     assert sorted(tmp_path.rglob("*")) == before
 
 

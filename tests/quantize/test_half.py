@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 from typer.testing import CliRunner
 
 from microlith import load, modelfile
 from microlith.cli import app
 from microlith.converter import convert
 from microlith.converter.quantize import QuantizeOptions, QuantReport
+from microlith.converter.quantize.weights_only import quantize_weights
 from microlith.dtypes import DType
-from microlith.errors import InputError
+from microlith.errors import InputError, MicrolithError
 from microlith.evaluate import evaluate
 from microlith.ir import Graph
 
@@ -110,3 +112,26 @@ def test_the_command_line_says_what_stays_in_float32(cnn: onnx.ModelProto, tmp_p
     assert "compute float16" in result.output and "1 layer in single precision" in result.output
     refused = CliRunner().invoke(app, [*arguments[:3], "dynamic", *arguments[4:], "-o", str(tmp_path / "b.lith")])
     assert refused.exit_code != 0 and not (tmp_path / "b.lith").exists()
+
+
+@pytest.mark.parametrize(("factor", "reason"), [(1e6, "pass 65504"), (1e-30, "too small for halves")])
+def test_weights_that_halves_cannot_hold_stay(cnn: onnx.ModelProto, factor: float, reason: str) -> None:
+    """Stored as halves they would be infinite, or zero; nothing else of the model is concerned."""
+    model = onnx.ModelProto.FromString(cnn.SerializeToString())
+    name = next(node.input[1] for node in model.graph.node if node.op_type == "Conv")
+    weights = next(item for item in model.graph.initializer if item.name == name)
+    weights.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weights) * np.float32(factor), name))
+    reports: list[QuantReport] = []
+    graph = convert(model, quantization=QuantizeOptions("float16"), report=reports.append)
+    (floating,) = reports[0].floats
+    assert floating.op == "conv2d" and reason in floating.reason
+    feed = {"image": images(1, seed=3)[0]}
+    (got,), (wanted,) = evaluate(graph, feed).values(), evaluate(convert(model), feed).values()
+    np.testing.assert_allclose(got, wanted, rtol=1e-2, atol=1e-3 * float(np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("scheme", ["float16", "weights-int8", "weights-int4", "dynamic"])
+def test_integer_models_are_left_alone(cnn: onnx.ModelProto, scheme: str) -> None:
+    integers = convert(cnn, quantization=QuantizeOptions("int8", calibrate=images(4)))
+    with pytest.raises(MicrolithError, match="quantized already"):
+        quantize_weights(integers, QuantizeOptions(scheme))
