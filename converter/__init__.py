@@ -107,12 +107,14 @@ def _quantized(
     progress: Progress | None,
     report: Callable[[QuantReport], None] | None,
 ) -> Graph:
-    """The passes for real numbers, then quantization. Attention stays in parts, which have forms on integers."""
+    """The passes for real numbers, then quantization. Where activations become integers attention stays in parts, which
+    have forms on them."""
     from .quantize import quantize
 
     for part in all_graphs(graph):
         part.contract = quantization.contract
-    passes = [item for item in FLOAT_PASSES if item.name != "fuse_attention"]
+    apart = quantization.scheme in ("int8", "16x8")
+    passes = [item for item in FLOAT_PASSES if not (apart and item.name.startswith("fuse_attention"))]
     optimize(graph, observer=observe, progress=progress, passes=passes)
 
     def advance(what: str, done: int, total: int | None) -> None:
