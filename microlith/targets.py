@@ -178,6 +178,23 @@ def _cortex_m(
     )
 
 
+def _aarch64(extension: str, title: str, isa: tuple[str, ...], march: str, cpu: str = "") -> Target:
+    """AArch64 with Linux; ``cpu`` is what QEMU emulates, its default where that is enough."""
+    end = f"-{extension}" if extension else ""
+    return Target(
+        name=f"arm64-linux{end}",
+        title=title,
+        system="hosted",
+        isa=(*isa, "c"),
+        tool_prefix="aarch64-linux-gnu-",
+        flags=(f"-march={march}",),
+        alignment=64,
+        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
+        user_emulator=("qemu-aarch64", *(("-cpu", cpu) if cpu else ()), "-L", "/usr/aarch64-linux-gnu"),
+        aliases=(f"arm64{end}",),
+    )
+
+
 _TARGETS = (
     Target(
         name="host",
@@ -199,53 +216,21 @@ _TARGETS = (
         alignment=64,
         packages=("gcc", "make"),
     ),
-    Target(
-        name="arm64-linux",
-        title="AArch64 Linux",
-        system="hosted",
-        isa=("neon", "c"),
-        tool_prefix="aarch64-linux-gnu-",
-        flags=("-march=armv8-a",),
-        alignment=64,
-        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
-        user_emulator=("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
-        aliases=("arm64",),
+    _aarch64("", "AArch64 Linux", ("neon",), "armv8-a"),
+    _aarch64("dotprod", "AArch64 Linux, CPU with dot products", ("dotprod", "neon"), "armv8.2-a+dotprod", "cortex-a76"),
+    _aarch64(
+        "i8mm",
+        "AArch64 Linux, CPU with products of int8 matrices",
+        ("i8mm", "dotprod", "neon"),
+        "armv8.2-a+dotprod+i8mm",
+        "max",
     ),
-    Target(
-        name="arm64-linux-dotprod",
-        title="AArch64 Linux, CPU with dot products",
-        system="hosted",
-        isa=("dotprod", "neon", "c"),
-        tool_prefix="aarch64-linux-gnu-",
-        flags=("-march=armv8.2-a+dotprod",),
-        alignment=64,
-        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
-        user_emulator=("qemu-aarch64", "-cpu", "cortex-a76", "-L", "/usr/aarch64-linux-gnu"),
-        aliases=("arm64-dotprod",),
-    ),
-    Target(
-        name="arm64-linux-i8mm",
-        title="AArch64 Linux, CPU with products of int8 matrices",
-        system="hosted",
-        isa=("i8mm", "dotprod", "neon", "c"),
-        tool_prefix="aarch64-linux-gnu-",
-        flags=("-march=armv8.2-a+dotprod+i8mm",),
-        alignment=64,
-        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
-        user_emulator=("qemu-aarch64", "-cpu", "max", "-L", "/usr/aarch64-linux-gnu"),
-        aliases=("arm64-i8mm",),
-    ),
-    Target(
-        name="arm64-linux-fp16",
-        title="AArch64 Linux, CPU with dot products and half-precision arithmetic",
-        system="hosted",
-        isa=("fp16", "dotprod", "neon", "c"),
-        tool_prefix="aarch64-linux-gnu-",
-        flags=("-march=armv8.2-a+dotprod+fp16",),
-        alignment=64,
-        packages=("gcc-aarch64-linux-gnu", "qemu-user"),
-        user_emulator=("qemu-aarch64", "-cpu", "cortex-a76", "-L", "/usr/aarch64-linux-gnu"),
-        aliases=("arm64-fp16",),
+    _aarch64(
+        "fp16",
+        "AArch64 Linux, CPU with dot products and half-precision arithmetic",
+        ("fp16", "dotprod", "neon"),
+        "armv8.2-a+dotprod+fp16",
+        "cortex-a76",
     ),
     Target(
         name="armv7-linux",

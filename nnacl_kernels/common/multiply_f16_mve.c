@@ -64,7 +64,7 @@ NNACL_F16_INLINE void add1(walk *t, int32_t count) {
 /* Bias of up to eight columns. */
 NNACL_F16_INLINE float32x4x2_t load_bias(const float *bias, int32_t columns) {
     if (!bias) {
-        return nnacl_zero_floats_mve();
+        return nnacl_zeros_f16();
     }
     if (columns >= 8) {
         return vld2q_f32(bias);
@@ -92,12 +92,12 @@ NNACL_F16_INLINE void columns8(const nnacl_multiply_f16 *m, const uint16_t *w, i
         for (int32_t rest = m->length, take; rest > 0; rest -= take) {
             if (room == 0) {
                 room = NNACL_HALVES_MVE;
-                totals[0] = nnacl_join_mve(totals[0], t.sum0);
+                totals[0] = nnacl_join_f16(totals[0], t.sum0);
                 t.sum0 = zero;
                 if (count > 1) {
-                    totals[1] = nnacl_join_mve(totals[1], t.sum1);
-                    totals[2] = nnacl_join_mve(totals[2], t.sum2);
-                    totals[3] = nnacl_join_mve(totals[3], t.sum3);
+                    totals[1] = nnacl_join_f16(totals[1], t.sum1);
+                    totals[2] = nnacl_join_f16(totals[2], t.sum2);
+                    totals[3] = nnacl_join_f16(totals[3], t.sum3);
                     t.sum1 = t.sum2 = t.sum3 = zero;
                 }
             }
@@ -118,8 +118,8 @@ NNACL_F16_INLINE void columns8(const nnacl_multiply_f16 *m, const uint16_t *w, i
     const float16x8_t low = vdupq_n_f16((float16_t)m->clamp_min), high = vdupq_n_f16((float16_t)m->clamp_max);
     const float16x8_t sums[NNACL_POSITIONS_F16] = {t.sum0, t.sum1, t.sum2, t.sum3};
     for (int32_t i = 0; i < count; i++) {
-        const float16x8_t y = nnacl_halves_of_mve(nnacl_join_mve(totals[i], sums[i]));
-        vstrhq_p_f16((float16_t *)m->y[i] + first, nnacl_clamp_f16_mve(y, low, high), wanted);
+        const float16x8_t y = nnacl_halves_of_mve(nnacl_join_f16(totals[i], sums[i]));
+        vstrhq_p_f16((float16_t *)m->y[i] + first, nnacl_clamp_f16(y, low, high), wanted);
     }
 }
 

@@ -2,82 +2,21 @@
 #include <math.h>
 
 #include "common/multiply_f32_mve.h"
-#include "common/share.h"
-#include "common/window.h"
-#include "conv/conv.h"
+
+typedef float element;
+typedef nnacl_multiply_mve product;
+#define multiply1 nnacl_multiply1_f32_mve
+#define multiply4 nnacl_multiply4_f32_mve
+#define POSITIONS NNACL_POSITIONS_MVE
+#define PANEL NNACL_PANEL_VFP
+#define STEP(elements) ((elements)*4) /* bytes */
+
+#include "conv/conv2d_products_mve.h"
 
 NNACL_DECLARE(nnacl_conv2d_f32_mve);
 
-/* Columns of one tap and stride 1 are neighbours whatever their row: an image is one long row. */
-static bool is_pointwise(const nnacl_conv2d_params *p) {
-    return p->kernel_h * p->kernel_w == 1 && p->stride_h * p->stride_w == 1 && p->out_h == p->in_h &&
-           p->out_w == p->in_w && p->pad_top + p->pad_left == 0;
-}
-
-/* Computes `count` neighbours, of which those from `whole` on are repetitions. */
-static void run(const nnacl_multiply_mve *row, const float *x, int32_t step, float *y, int32_t channels,
-                int32_t count) {
-    nnacl_multiply_mve m = *row;
-    if (count < NNACL_POSITIONS_MVE - 1) {
-        m.x[0] = x;
-        m.y[0] = y;
-        nnacl_multiply1_f32_mve(&m);
-        return;
-    }
-    for (int32_t i = 0; i < NNACL_POSITIONS_MVE; i++) {
-        const int32_t at = i < count ? i : count - 1;
-        m.x[i] = x + at * step;
-        m.y[i] = y + at * channels;
-    }
-    nnacl_multiply4_f32_mve(&m);
-}
-
 void nnacl_conv2d_f32_mve(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_conv2d_params *p = params;
-    const float *x = in[0], *weights = in[1];
-    const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
-    const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, step = p->stride_w * p->in_c;
-    const bool is_long = is_pointwise(p);
-    const int32_t first = is_long ? 0 : rows.begin, end = is_long ? rows.begin < rows.end : rows.end;
-    const int32_t width = is_long ? (rows.end - rows.begin) * p->out_w : p->out_w;
-    const ptrdiff_t skipped = is_long ? (ptrdiff_t)rows.begin * p->out_w : 0;
-    nnacl_multiply_mve m = {
-        .panel_step = depth * NNACL_PANEL_VFP * 4,
-        .bias = p->has_bias ? in[2] : NULL,
-        .channels = p->out_c,
-        .is_clamped = p->clamp_min > -INFINITY || p->clamp_max < INFINITY,
-        .clamp_min = p->clamp_min,
-        .clamp_max = p->clamp_max,
-    };
-    for (int32_t row = first; row < end; row++) {
-        const float *image = x + ((ptrdiff_t)(row / p->out_h) * p->in_h * p->in_w + skipped) * p->in_c;
-        const nnacl_window tall =
-            nnacl_window_at(row % p->out_h, p->stride_h, p->pad_top, p->dilation_h, p->kernel_h, p->in_h);
-        const int32_t first_y = tall.origin + tall.begin * p->dilation_h;
-        float *y = (float *)out[0] + (is_long ? skipped : (ptrdiff_t)row * p->out_w) * p->out_c;
-        for (int32_t column = 0, count; column < width; column += count) {
-            const nnacl_window wide = nnacl_window_at(column, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w,
-                                                      is_long ? width : p->in_w);
-            const int32_t taps = wide.end - wide.begin, left = width - column;
-            /* windows that lie wholly in the input */
-            const int32_t room = (is_long ? width : p->in_w) - (p->kernel_w - 1) * p->dilation_w - 1 - wide.origin;
-            int32_t whole = taps == p->kernel_w ? room / p->stride_w + 1 : 1;
-            whole = whole < left ? whole : left;
-            count = whole < NNACL_POSITIONS_MVE - 1 ? 1 : whole < NNACL_POSITIONS_MVE ? whole : NNACL_POSITIONS_MVE;
-            if (p->dilation_w == 1) {
-                m.length = taps * p->in_c;
-                m.runs = taps > 0 ? tall.end - tall.begin : 0;
-                m.row_step = (p->dilation_h * p->in_w - taps) * p->in_c * 4;
-                m.weights_step = (p->kernel_w - taps) * p->in_c * NNACL_PANEL_VFP * 4;
-            } else { /* there is one row: the taps are the runs */
-                m.length = p->in_c;
-                m.runs = tall.end > tall.begin ? taps : 0;
-                m.row_step = (p->dilation_w - 1) * p->in_c * 4;
-                m.weights_step = 0;
-            }
-            m.weights = weights + ((ptrdiff_t)tall.begin * p->kernel_w + wide.begin) * p->in_c * NNACL_PANEL_VFP;
-            run(&m, image + ((ptrdiff_t)first_y * p->in_w + wide.origin + wide.begin * p->dilation_w) * p->in_c, step,
-                y + (ptrdiff_t)column * p->out_c, p->out_c, count);
-        }
-    }
+    const product m = {.is_clamped = p->clamp_min > -INFINITY || p->clamp_max < INFINITY};
+    convolve(ctx, p, m, in, out);
 }

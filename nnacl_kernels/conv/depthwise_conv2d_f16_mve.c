@@ -36,7 +36,7 @@ NNACL_F16_INLINE void run(const taps *t, int32_t channel, const int32_t vectors,
     }
 #pragma GCC unroll 4
     for (int32_t i = 0; i < vectors; i++) {
-        const float16x8_t y = nnacl_clamp_f16_mve(sums[i], t->low, t->high);
+        const float16x8_t y = nnacl_clamp_f16(sums[i], t->low, t->high);
         if (vectors == 1) {
             vstrhq_p_f16(t->y + channel, y, wanted);
         } else {

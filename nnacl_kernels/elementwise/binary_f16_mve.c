@@ -19,7 +19,7 @@
                 const mve_pred16_t wanted = vctp16q((uint32_t)(walk.end - i));                                         \
                 const float16x8_t left = a_steps ? vldrhq_z_f16(a + i, wanted) : vdupq_n_f16(*a);                      \
                 const float16x8_t right = b_steps ? vldrhq_z_f16(b + i, wanted) : vdupq_n_f16(*b);                     \
-                vstrhq_p_f16(y + i, nnacl_clamp_f16_mve(function(left, right), low, high), wanted);                    \
+                vstrhq_p_f16(y + i, nnacl_clamp_f16(function(left, right), low, high), wanted);                        \
             }                                                                                                          \
         }                                                                                                              \
     }

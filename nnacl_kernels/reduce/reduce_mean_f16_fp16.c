@@ -1,42 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/share.h"
 #include "common/vector_f16_fp16.h"
-#include "reduce/reduce.h"
+#include "reduce/simd_reduce_mean_f16.h"
 
 NNACL_DECLARE(nnacl_reduce_mean_f16_fp16);
 
-#define PIECE 64 /* elements whose sum is formed on its own before it joins the total: keeps long sums accurate */
-
-/* Means of up to 8 neighbours, whose next elements lie `step` further. */
-NNACL_F16_INLINE float16x8_t means(const float16_t *x, ptrdiff_t step, int32_t count, int32_t width) {
-    nnacl_wide_f16 total = nnacl_zeros_f16();
-    for (int32_t j = 0; j < count;) {
-        const int32_t end = count - j < PIECE ? count : j + PIECE;
-        nnacl_wide_f16 sum = nnacl_zeros_f16();
-        for (; j < end; j++, x += step) {
-            sum = nnacl_join_f16(sum, nnacl_load_f16(x, width));
-        }
-        total.low = vaddq_f32(total.low, sum.low);
-        total.high = vaddq_f32(total.high, sum.high);
-    }
-    return nnacl_quotient_f16(total, (float)count);
-}
-
 void nnacl_reduce_mean_f16_fp16(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_reduce_params *p = params;
-    const int32_t inner = p->dims[p->rank - 1], count = p->dims[p->rank - 2];
-    const nnacl_range share = nnacl_share(ctx, (p->rank == 3 ? p->dims[0] : 1) * inner);
-    for (int32_t output = share.begin; output < share.end;) {
-        const int32_t outer = output / inner, channel = output - outer * inner;
-        const int32_t in_row = inner - channel, left = share.end - output;
-        const int32_t most = in_row < left ? in_row : left, width = most < 8 ? most : 8;
-        const float16_t *x = (const float16_t *)in[0] + (ptrdiff_t)outer * count * inner + channel;
-        float16_t *y = (float16_t *)out[0] + output;
-        if (width == 8) {
-            vst1q_f16(y, means(x, inner, count, 8));
-        } else {
-            nnacl_store_f16(y, means(x, inner, count, width), width);
-        }
-        output += width;
-    }
+    reduce_mean_f16(ctx, params, in, out);
 }
