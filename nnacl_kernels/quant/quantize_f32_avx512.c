@@ -15,9 +15,10 @@ typedef struct quantizer {
 } quantizer;
 
 static inline __m128i bytes_of(const quantizer *q, __m512 x) {
-    const __m512 known = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), x);
-    const __m512 scaled = q->divides ? _mm512_div_ps(known, q->factor) : _mm512_mul_ps(known, q->factor);
-    const __m512 bounded = _mm512_min_ps(_mm512_max_ps(scaled, q->low), q->high);
+    const __m512 scaled = q->divides ? _mm512_div_ps(x, q->factor) : _mm512_mul_ps(x, q->factor);
+    /* NaN counts as 0 whatever the factor is, which for a scale without an inverse is infinite. */
+    const __m512 known = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), scaled);
+    const __m512 bounded = _mm512_min_ps(_mm512_max_ps(known, q->low), q->high);
     const __m512i y = _mm512_add_epi32(_mm512_cvtps_epi32(bounded), q->zero);
     return q->has_sign ? _mm512_cvtepi32_epi8(y) : _mm512_cvtusepi32_epi8(y);
 }

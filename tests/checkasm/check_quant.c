@@ -60,7 +60,8 @@ static void draw_layout(check_case *c, int32_t dtype, int32_t *axis, int32_t *bl
 static void draw_quantize(check_case *c) {
     static const int32_t types[] = {NNACL_S8, NNACL_U8, NNACL_S16, NNACL_U16};
     nnacl_quantize_params *p = (void *)&c->params;
-    p->to = types[check_int(c, 0, 3)];
+    const bool usual = check_chance(c, 30); /* one scale, int8: has kernels of its own */
+    p->to = usual ? NNACL_S8 : types[check_int(c, 0, 3)];
     p->scale = check_chance(c, 50) ? check_float(c, 0.001f, 0.1f) : 0.03125f;
     p->zero = zero_of(c, p->to);
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP_BY_8);
@@ -79,7 +80,10 @@ static void draw_quantize(check_case *c) {
             x[i] = p->scale * ((float)check_int(c, -300, 300) + 0.5f);
         }
     }
-    draw_layout(c, p->to, &p->axis, &p->block);
+    p->axis = -1;
+    if (!usual) {
+        draw_layout(c, p->to, &p->axis, &p->block);
+    }
 }
 
 static void draw_dequantize(check_case *c) {

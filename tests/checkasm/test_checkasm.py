@@ -49,7 +49,7 @@ def run(command: Sequence[str | Path], *options: str) -> subprocess.CompletedPro
 
 def digest(command: Sequence[str | Path]) -> str:
     """What the C kernels compute, as checkasm condenses it."""
-    result = run(command, "--seed", "3", "--cases", "8", "--isa", "c")
+    result = run(command, "--seed", "3", "--cases", "20", "--isa", "c")
     assert result.returncode == 0, result.stdout + result.stderr
     found = re.search(r"digest ([0-9a-f]{16})", result.stdout)
     assert found
