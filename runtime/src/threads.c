@@ -53,7 +53,8 @@ static inline void rest(void) {
  * What a round costs is how often a cache line goes from core to core. What the caller publishes is one line; how far a
  * thread is, and what it did, is another, which nobody has to set up: numbers of an older round mean that nothing is
  * taken. The caller goes on when as many parts are done as there are; a worker that the system wakes too late finds
- * nothing to take and costs nothing. Nobody takes a lock in this, but to sleep. */
+ * nothing to take and costs nothing: number and parts of a round are one word, so he never counts the parts of another.
+ * Nobody takes a lock in this, but to sleep. */
 typedef struct lith_worker {
     _Alignas(LINE) atomic_uint_least64_t taken; /* round, parts taken from the front, parts taken from the end */
     atomic_uint_least64_t done;                 /* round, parts that this thread finished */
@@ -65,11 +66,11 @@ typedef struct lith_worker {
 #define COUNT_BITS 12
 #define COUNT_MASK ((1u << COUNT_BITS) - 1u)
 #define ROUND_SHIFT (2 * COUNT_BITS)
+#define ROUND_MASK (UINT64_MAX >> ROUND_SHIFT) /* numbers of rounds start again after some months */
 
 struct lith_pool {
     /* The line that a round begins with, written by the caller alone: `round` after the others. */
-    _Alignas(LINE) atomic_uint_least64_t round; /* 40 bits: some months */
-    atomic_int parts;
+    _Alignas(LINE) atomic_uint_least64_t round; /* its number, its parts */
     _Atomic(lith_task) task;
     _Atomic(void *) user;
     atomic_bool stop;
@@ -88,16 +89,18 @@ struct lith_pool {
 /* What a thread knows of the round that it works for. */
 typedef struct lith_round {
     lith_pool *pool;
-    uint64_t round;       /* of 40 bits */
+    uint64_t number;
     int32_t parts, dealt; /* dealt: to so many threads */
     int32_t finished;     /* by this thread */
     lith_task task;
     void *user;
 } lith_round;
 
-static lith_round round_of(lith_pool *pool, uint64_t number, int32_t parts) {
+/* A task of a later round may be among what is read here: then all parts of this round are done, and none is taken. */
+static lith_round round_of(lith_pool *pool, uint64_t round) {
+    const int32_t parts = (int32_t)(round & COUNT_MASK);
     return (lith_round){.pool = pool,
-                        .round = number,
+                        .number = round >> COUNT_BITS,
                         .parts = parts,
                         .dealt = parts < pool->threads ? parts : pool->threads,
                         .task = atomic_load_explicit(&pool->task, memory_order_acquire),
@@ -115,14 +118,14 @@ static int32_t take(const lith_round *round, int32_t number, int32_t most, bool 
     const int32_t begin = share_begin(round, number), all = share_begin(round, number + 1) - begin;
     uint64_t taken = atomic_load_explicit(&from->taken, memory_order_relaxed);
     for (;;) {
-        const int64_t age = (int64_t)(round->round - (taken >> ROUND_SHIFT));
+        const int64_t age = (int64_t)((round->number - (taken >> ROUND_SHIFT)) << ROUND_SHIFT);
         const int32_t ahead = age > 0 ? 0 : (int32_t)(taken >> COUNT_BITS & COUNT_MASK);
         const int32_t behind = age > 0 ? 0 : (int32_t)(taken & COUNT_MASK), left = all - ahead - behind;
         const int32_t count = left < most ? left : most;
         if (age < 0 || count <= 0) {
             return 0;
         }
-        const uint64_t next = round->round << ROUND_SHIFT | (uint64_t)(front ? ahead + count : ahead) << COUNT_BITS |
+        const uint64_t next = round->number << ROUND_SHIFT | (uint64_t)(front ? ahead + count : ahead) << COUNT_BITS |
                               (uint64_t)(front ? behind : behind + count);
         if (atomic_compare_exchange_weak_explicit(&from->taken, &taken, next, memory_order_relaxed,
                                                   memory_order_relaxed)) {
@@ -190,14 +193,10 @@ static void *worker_main(void *argument) {
         if (atomic_load_explicit(&pool->stop, memory_order_relaxed)) {
             return NULL;
         }
-        lith_round round = round_of(pool, seen, atomic_load_explicit(&pool->parts, memory_order_acquire));
-        /* What was read belongs together if no other round began; and none begins before the parts of this are done. */
-        if (atomic_load_explicit(&pool->round, memory_order_relaxed) != seen) {
-            continue;
-        }
+        lith_round round = round_of(pool, seen);
         take_parts(&round, worker->number);
         if (round.finished > 0) {
-            atomic_store(&worker->done, seen << ROUND_SHIFT | (uint64_t)round.finished);
+            atomic_store(&worker->done, round.number << ROUND_SHIFT | (uint64_t)round.finished);
             if (atomic_load(&pool->caller_sleeps)) {
                 pthread_mutex_lock(&pool->mutex);
                 pthread_cond_signal(&pool->finished);
@@ -207,8 +206,9 @@ static void *worker_main(void *argument) {
     }
 }
 
-static uint64_t open_round(lith_pool *pool) {
-    const uint64_t round = atomic_load_explicit(&pool->round, memory_order_relaxed) + 1;
+static uint64_t open_round(lith_pool *pool, int32_t parts) {
+    const uint64_t last = atomic_load_explicit(&pool->round, memory_order_relaxed) >> COUNT_BITS;
+    const uint64_t round = ((last + 1) & ROUND_MASK) << COUNT_BITS | (uint64_t)parts;
     atomic_store(&pool->round, round);
     if (atomic_load(&pool->sleepers) > 0) {
         pthread_mutex_lock(&pool->mutex);
@@ -223,7 +223,7 @@ static bool is_finished(const lith_round *round) {
     int32_t finished = round->finished;
     for (int32_t i = 1; i < round->dealt && finished < round->parts; i++) {
         const uint64_t done = atomic_load(&round->pool->workers[i].done);
-        finished += done >> ROUND_SHIFT == round->round ? (int32_t)(done & COUNT_MASK) : 0;
+        finished += done >> ROUND_SHIFT == round->number ? (int32_t)(done & COUNT_MASK) : 0;
     }
     return finished == round->parts;
 }
@@ -268,8 +268,7 @@ void lith_pool_run(lith_pool *pool, lith_task task, void *user, int32_t parts) {
     parts = parts < (int32_t)COUNT_MASK ? parts : (int32_t)COUNT_MASK;
     atomic_store_explicit(&pool->task, task, memory_order_relaxed);
     atomic_store_explicit(&pool->user, user, memory_order_relaxed);
-    atomic_store_explicit(&pool->parts, parts, memory_order_relaxed);
-    lith_round round = round_of(pool, open_round(pool), parts);
+    lith_round round = round_of(pool, open_round(pool, parts));
     take_parts(&round, 0);
     if (!is_finished(&round)) {
         const int64_t worked = lith_now();
@@ -354,7 +353,6 @@ lith_status lith_pool_create(int32_t threads, lith_cores cores, const lith_alloc
     pthread_cond_init(&result->work, NULL);
     pthread_cond_init(&result->finished, NULL);
     atomic_init(&result->round, 0);
-    atomic_init(&result->parts, 0);
     atomic_init(&result->task, NULL);
     atomic_init(&result->user, NULL);
     atomic_init(&result->stop, false);
@@ -384,7 +382,7 @@ void lith_pool_destroy(lith_pool *pool, const lith_allocator *allocator) {
         return;
     }
     atomic_store_explicit(&pool->stop, true, memory_order_relaxed);
-    open_round(pool);
+    open_round(pool, 0);
     for (int32_t i = 1; i <= pool->started; i++) {
         pthread_join(pool->workers[i].thread, NULL);
     }

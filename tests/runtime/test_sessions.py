@@ -214,15 +214,19 @@ def test_large_constants_are_mapped_and_not_copied(tmp_path: Path) -> None:
     assert model.run(np.array([5], np.int32))["y"].shape == (1, 64)
 
 
-def test_pool_does_all_work_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("pauses", [False, True], ids=["as it is", "paused before atomic operations"])
+def test_pool_does_all_work_once(tmp_path: Path, pauses: bool) -> None:
     """Whatever the number of threads and parts, and however late a worker is; the thread sanitizer watches."""
     require_tools("cc", "setarch")
+    folder, source = Path(__file__).parent, ROOT / "runtime" / "src"
     folders = [f"-I{ROOT / name}" for name in ("runtime/src", "runtime/include", "nnacl_kernels")]
-    program = tmp_path / "pool_check"
     flags = ["-std=c11", *STRICT, "-fsanitize=thread", "-pthread", *folders]
-    sources = [ROOT / "runtime" / "src" / f"{name}.c" for name in ("threads", "clock", "alloc")]
-    execute(["cc", *flags, Path(__file__).parent / "pool_check.c", *sources, "-o", program])
-    assert "all work was done once" in execute(["setarch", "-R", program])
+    between = ["-include", folder / "pool_pauses.h"] if pauses else []
+    execute(["cc", *flags, *between, "-c", source / "threads.c", "-o", tmp_path / "threads.o"])
+    rest = [folder / "pool_check.c", source / "clock.c", source / "alloc.c", tmp_path / "threads.o"]
+    execute(["cc", *flags, *rest, "-o", tmp_path / "pool_check"])
+    for _ in range(12 if pauses else 1):
+        assert "all work was done once" in execute(["setarch", "-R", tmp_path / "pool_check"])
 
 
 def test_packed_weights_do_not_stay_in_memory_twice(tmp_path: Path) -> None:
