@@ -14,7 +14,8 @@ from .nnacl_kernels import library
 class MicrolithError(Exception):
     """Base of all errors that name a user's mistake. ``where`` and ``hint`` become part of the text."""
 
-    exit_code = 1
+    exit_code = 2
+    """Of the command line; 1 is left to commands that judge, such as ``compare``, for a verdict of no."""
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
         self.what, self.where, self.hint = what, where, hint

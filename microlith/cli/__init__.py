@@ -67,15 +67,19 @@ def _options(
 
 
 def main() -> None:
-    """Entry point of the ``microlith`` command. Exit codes: 0 done, 1 error, 2 wrong usage, 130 interrupted."""
+    """Entry point of the ``microlith`` command.
+
+    Exit codes: 0 done; 1 the verdict of ``check``, ``compare`` or ``verify`` is no; 2 wrong usage, or it could not be
+    done; 130 interrupted.
+    """
     try:
         app()
     except (MicrolithError, FileNotFoundError) as error:
-        _fail(error, getattr(error, "exit_code", 1))
+        _fail(error, getattr(error, "exit_code", 2))
     except KeyboardInterrupt:
         _fail("interrupted", 130)
     except MemoryError:
-        _fail("out of memory", 1)
+        _fail("out of memory", 2)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
@@ -85,7 +89,7 @@ def main() -> None:
         _fail(
             f"internal error: {type(error).__name__}: {error}\n"
             "  hint: this is a fault of microlith; set MICROLITH_DEBUG=1 for the traceback and report it",
-            1,
+            2,
         )
 
 

@@ -67,7 +67,7 @@ def command(
 ) -> None:
     """Tell before anything is written whether a model runs on a target: every op, MACs, parameters, RAM and flash.
 
-    Exit code 1 when something is unsupported or does not fit.
+    Exit code 1 when something is unsupported or does not fit, 2 when that could not be told.
     """
     from microlith.codegen.fused_layers import is_printed, lower_for
     from microlith.errors import UnsupportedError

@@ -74,7 +74,8 @@ def command(
 ) -> None:
     """Hold B against A, tensor by tensor: how far apart, where it begins, and why.
 
-    Exit code 1 when a threshold is not kept. All of it is explained in docs/compare.md.
+    Exit code 1 when a threshold is not kept, 2 when they could not be compared. All of it is explained in
+    docs/compare.md.
     """
     from microlith.compare import compare, load_samples, open_engine, parse_threshold
     from microlith.files import require_writable

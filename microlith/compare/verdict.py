@@ -93,6 +93,10 @@ FIGURES = {
 """Of each option: the figure, its name, and whether it must not be smaller (else not larger)."""
 
 
+LIMITS = {"--min-cosine": (-1.0, 1.0), "--max-error": (0.0, math.inf), "--max-saturation": (0.0, 1.0)}
+"""Where a figure lies: a threshold outside would judge nothing."""
+
+
 def parse_threshold(option: str, text: str) -> Threshold:
     """``"30"`` for the outputs, ``"NAME=30"`` for tensors by name. Raises InputError."""
     pattern, sign, number = text.rpartition("=")
@@ -102,6 +106,10 @@ def parse_threshold(option: str, text: str) -> Threshold:
         limit = math.nan
     if math.isnan(limit) or (sign and not pattern):
         raise InputError(f"{option} {text}: expected a number or NAME=NUMBER", hint=f"as in {option} 'conv*=25'")
+    low, high = LIMITS.get(option, (-math.inf, math.inf))
+    if not low <= limit <= high:
+        what = f"{low:g} or more" if math.isinf(high) else f"from {low:g} to {high:g}"
+        raise InputError(f"{option} {text}: a {FIGURES[option][1]} is {what}", hint="it would hold always, or never")
     return Threshold(option, pattern if sign else None, limit)
 
 

@@ -328,6 +328,7 @@ def test_tflite_original_against_runtime(cli: Cli, tmp_path: Path) -> None:
         (["--max-error", "1"], 0),
         (["--max-error", "1e-6"], 1),
         (["--max-saturation", "*=0.5"], 0),
+        (["--min-cosine", "1"], 1),
     ],
 )
 def test_exit_code_follows_the_thresholds(cli: Cli, tmp_path: Path, arguments: list[str], code: int) -> None:
@@ -415,10 +416,42 @@ def test_names_on_the_page_are_escaped(cli: Cli, tmp_path: Path) -> None:
 
 def assert_clear(outcome: Outcome, *words: str) -> None:
     text = " ".join((outcome.err + outcome.out).split())
-    assert outcome.code == 1, text
+    assert outcome.code == 2, text
     assert "Traceback" not in text and "internal error" not in text
     for word in words:
         assert word in text, text
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "words"),
+    [
+        ("--min-cosine", "1.01", "a cosine is from -1 to 1"),
+        ("--min-cosine", "r*=-2", "a cosine is from -1 to 1"),
+        ("--max-error", "-0.1", "a largest error is 0 or more"),
+        ("--max-saturation", "-1", "a saturation rate is from 0 to 1"),
+        ("--max-saturation", "50", "a saturation rate is from 0 to 1"),
+        ("--min-sqnr", "nan", "expected a number"),
+    ],
+)
+def test_thresholds_that_judge_nothing(cli: Cli, tmp_path: Path, option: str, text: str, words: str) -> None:
+    """They would be breached, or kept, whatever the models are."""
+    first, second, data = Pair().write(tmp_path)
+    assert_clear(cli("compare", first, second, "--data", data, f"{option}={text}"), option, words)
+
+
+def test_a_mistake_is_no_breach(cli: Cli, tmp_path: Path) -> None:
+    """2, as wrong usage has, where nothing could be compared; 1 is left to thresholds."""
+    first, second, data = Pair().write(tmp_path)
+    keep = ("--data", data, "--min-sqnr", "80")
+    assert cli("compare", first, f"{second}@runtime", *keep).code == 1
+    for wrong in (
+        (first, tmp_path / "none.onnx", *keep),
+        (first, second, "--data", "", "--min-sqnr", "80"),
+        (first, second, *keep, "--max-error", "nothing=1"),
+        (first, f"{second}@nowhere", *keep),
+        (first, second, *keep, "--nonsense"),
+    ):
+        assert cli("compare", *wrong).code == 2, wrong
 
 
 def test_models_that_have_nothing_to_do_with_each_other(cli: Cli, tmp_path: Path, onnx_file: Path) -> None:

@@ -102,11 +102,11 @@ def test_the_command_lists_sorts_and_compares(tmp_path: Path) -> None:
 
 def test_mistakes_of_the_command_are_one_message(tmp_path: Path) -> None:
     missing = command("-d", str(tmp_path))
-    assert missing.returncode == 1 and "there is no table of runs in it" in missing.stderr
+    assert missing.returncode == 2 and "there is no table of runs in it" in missing.stderr
     assert not list(tmp_path.iterdir())
     add(tmp_path)
     unknown = command("-d", str(tmp_path), "--compare", "net-1", "net-9")
-    assert unknown.returncode == 1 and "there is no run 'net-9'" in unknown.stderr
+    assert unknown.returncode == 2 and "there is no run 'net-9'" in unknown.stderr
     (tmp_path / "runs.db").write_bytes(b"no database" * 100)
     with pytest.raises(RunError, match="cannot read or write the table"):
         RunTable(tmp_path).all()
