@@ -14,7 +14,7 @@ from .labels import Labelled, labels_for, load_labels
 from .options import QuantizeOptions
 from .placement import WEIGHTED
 from .recurrent import FIXED_FORMS
-from .report import QuantReport
+from .report import QuantReport, add_figures
 from .statistics import record, sqnr
 
 MOST_PRODUCTS = 2e9
@@ -49,15 +49,25 @@ def aim_of(graph: Graph, options: QuantizeOptions, data: CalibrationSet) -> Aim:
     return Aim(feeds, wanted, labels_for(labels, wanted, feeds, len(feeds) < most and options.samples is None))
 
 
-def tell_outcome(finished: Graph, aim: Aim | None, options: QuantizeOptions, report: QuantReport) -> None:
-    """Reports what became of the outputs, as far as there is data, and what a finished graph costs."""
-    if aim is not None:
+def remarks_on(aim: Aim, data: CalibrationSet) -> list[str]:
+    """What looks wrong about data that was read to its end, and about its labels."""
+    text = None if aim.labels is None else aim.labels.remark(aim.wanted)
+    return [*data.look.remarks(), *([text] if text else [])]
+
+
+def tell_outcome(
+    finished: Graph, aim: Aim | None, data: CalibrationSet | None, options: QuantizeOptions, report: QuantReport
+) -> None:
+    """Tells what became of the outputs, as far as there is data (read to its end), and what the graph costs."""
+    if aim is not None and data is not None:
+        report.remarks += remarks_on(aim, data)
         got = record(finished, aim.feeds)
         report.sqnr = sqnr(aim.wanted, got)
         if aim.labels is not None:
             report.float_accuracy, report.accuracy = aim.labels.accuracy(aim.wanted), aim.labels.accuracy(got)
-    if options.costs is not None:
-        costs = options.costs(finished)
+    costs = None if options.costs is None else options.costs(finished)
+    add_figures(report.layers, finished, costs)
+    if costs is not None:
         report.flash, report.ram, report.instructions = costs.flash, costs.ram, costs.instructions
     report.constant_bytes = sum(value.type.nbytes for value in finished.constants())
 

@@ -12,7 +12,7 @@ import inspect
 import sys
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...ir import Graph, Value
+from .data_remarks import DataLook
 from .images import IMAGE_SUFFIXES, ImageOptions, read_image
 
 
@@ -70,9 +71,12 @@ class CalibrationSet:
     where: str
     limit: int | None = None
     """No more samples than this are read."""
+    look: DataLook = field(default_factory=DataLook)
+    """At the samples, when all of them were read the last time."""
 
     def __iter__(self) -> Iterator[Feed]:
         """Raises CalibrationError for what does not fit: names, types, shapes, NaN, infinities, no samples at all."""
+        look = DataLook()
         count, before, offset, height = 0, "", 0, 0
         for place, arrays in self.blocks():
             named = self._named(place, arrays)
@@ -85,13 +89,17 @@ class CalibrationSet:
                     if all(value.shape and isinstance(value.shape[0], str) for value in self.inputs):
                         feed = _first(feed, self.limit - count)
                     elif count:
+                        self.look = look
                         return
+                look.see(feed, feed.samples)
                 yield feed
                 count += feed.samples
                 if self.limit is not None and count >= self.limit:
+                    self.look = look
                     return
         if not count:
             raise CalibrationError("there is no calibration sample", where=self.where, hint="one is the least")
+        self.look = look
 
     def _named(self, place: str, arrays: Arrays) -> Arrays:
         """The arrays under the names of inputs; an only one may have the name that NumPy gives arrays without one."""
@@ -125,6 +133,8 @@ def open_calibration(
     Raises CalibrationError when there is no such source; what is wrong with its data shows when it is read.
     """
     inputs = list(graph.inputs)
+    if isinstance(source, str) and not source.strip():
+        raise CalibrationError("the name of the data is empty", hint="a .npz file, a folder, or module:function")
     if images is not None and images != ImageOptions() and not _holds_pictures(source):
         raise CalibrationError(
             "there are no pictures that --mean, --std, --resize, … could prepare",
@@ -135,7 +145,7 @@ def open_calibration(
         name = getattr(source, "__name__", "function")
         return CalibrationSet(inputs, lambda: _from_function(source, inputs, name), name, limit)
     if not isinstance(source, str | Path):
-        samples = list(source)
+        samples = [source] if isinstance(source, np.ndarray) else list(source)
         return CalibrationSet(inputs, lambda: _from_samples(samples, inputs, "sample"), "samples", limit)
     text, path = str(source), Path(source)
     if not path.exists() and _names_function(text):
@@ -144,7 +154,10 @@ def open_calibration(
     if path.is_dir():
         return CalibrationSet(inputs, _folder(path, inputs, images or ImageOptions()), text, limit)
     if not path.exists():
-        raise CalibrationError("no such file or folder", where=text, hint="a .npz file, a folder, or module:function")
+        hint = "a .npz file, a folder, or module:function"
+        if ".py" in text:
+            hint = "a function is named by its module, as in samples:function for samples.py in this folder"
+        raise CalibrationError("no such file or folder", where=text, hint=hint)
     reader = _reader(path, inputs, images or ImageOptions())
     if reader is None:
         raise CalibrationError(
@@ -181,7 +194,7 @@ def _load_function(text: str) -> Callable[[], Iterable[Any]]:
         loaded = importlib.import_module(module)
     except ImportError as error:
         raise CalibrationError(
-            f"cannot import '{module}': {error}", where=text, hint="run it where the file is"
+            f"cannot import '{module}': {error}", where=text, hint=_import_hint(module, folder, error)
         ) from error
     except Exception as error:  # whatever the user's module does
         raise CalibrationError(f"'{module}' fails: {type(error).__name__}: {error}", where=text) from error
@@ -199,6 +212,15 @@ def _load_function(text: str) -> Callable[[], Iterable[Any]]:
     return result
 
 
+def _import_hint(module: str, folder: str, error: ImportError) -> str:
+    parts = module.split(".")
+    if len(parts) > 1 and parts[-1] == "py":
+        return f"write the module without .py, as in {'.'.join(parts[:-1])}:function"
+    if error.name is not None and module != error.name and not module.startswith(f"{error.name}."):
+        return f"'{module}' was found and wants '{error.name}': is that installed for this Python?"
+    return f"there is no {'/'.join(parts)}.py in {folder}, and no installed package of that name"
+
+
 def _from_function(
     function: Callable[[], Iterable[Any]], inputs: Sequence[Value], where: str
 ) -> Iterator[tuple[str, Arrays]]:
@@ -209,8 +231,8 @@ def _from_function(
         raise
     except Exception as error:  # whatever the user's function does
         raise CalibrationError(f"fails: {type(error).__name__}: {error}", where=where) from error
-    if isinstance(samples, Mapping):
-        samples = [samples]
+    if isinstance(samples, Mapping) or (isinstance(samples, np.ndarray) and samples.ndim):
+        samples = [samples]  # one block
     if isinstance(samples, str | bytes) or not isinstance(samples, Iterable) or getattr(samples, "ndim", 1) == 0:
         returned = "None" if samples is None else f"{samples!r:.40} of type {type(samples).__name__}"
         raise CalibrationError(f"the function returned {returned}, no samples", where=where, hint=SAMPLES_HINT)
@@ -230,6 +252,14 @@ def _as_array(sample: Any, place: str) -> np.ndarray:
     return array
 
 
+def _holds_arrays(sample: object) -> bool:
+    """Whether a sample is a sequence of arrays, one for each input, and not numbers that are an array."""
+    if not isinstance(sample, tuple | list):
+        return False
+    lists = (tuple, list) if isinstance(sample, tuple) else ()
+    return any(getattr(item, "ndim", 0) or isinstance(item, lists) for item in sample)
+
+
 def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -> Iterator[tuple[str, Arrays]]:
     names = [value.name for value in inputs]
     iterator = iter(samples)
@@ -245,9 +275,14 @@ def _from_samples(samples: Iterable[Any], inputs: Sequence[Value], where: str) -
             raise CalibrationError(f"fails: {type(error).__name__}: {error}", where=place) from error
         if isinstance(sample, Mapping):
             yield place, {str(name): _as_array(array, place) for name, array in sample.items()}
-        elif isinstance(sample, tuple | list) and (len(names) > 1 or len(sample) == 1):
+        elif _holds_arrays(sample) or (isinstance(sample, tuple | list) and len(names) > 1):
             if len(sample) != len(names):
-                raise CalibrationError(f"has {len(sample)} arrays, the model has {len(names)} inputs", where=place)
+                raise CalibrationError(
+                    f"has {len(sample)} array{'s' if len(sample) != 1 else ''}, the model has {len(names)} "
+                    f"input{'s' if len(names) != 1 else ''}: {', '.join(names)}",
+                    where=place,
+                    hint="yield the inputs alone, without labels, and each sample by itself",
+                )
             yield place, {name: _as_array(array, place) for name, array in zip(names, sample, strict=True)}
         else:
             yield place, {names[0]: _as_array(sample, place)}
@@ -329,11 +364,19 @@ def _files(folder: Path) -> list[Path]:
 
 def _load_npy(path: Path) -> np.ndarray:
     try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # NumPy raises many types on a damaged file
-        raise CalibrationError(f"cannot be read: {error}", where=str(path)) from error
-    assert isinstance(loaded, np.ndarray)
-    return loaded
+        raise CalibrationError(npy_problem(path, error), where=str(path), hint="np.save writes such files") from error
+
+
+def npy_problem(path: Path, error: Exception) -> str:
+    """Why NumPy does not read a file, without its advice to unpickle what anybody may have written."""
+    if path.stat().st_size == 0:
+        return "is empty"
+    with path.open("rb") as file:
+        if file.read(6) != b"\x93NUMPY":
+            return "is no .npy file, whatever its name says"
+    return "holds Python objects, no numbers" if "object" in str(error).lower() else f"is a damaged .npy file: {error}"
 
 
 def _load_raw(path: Path, value: Value) -> np.ndarray:

@@ -134,6 +134,7 @@ def compress_node(
     inputs = [node.input(0), graph.constant(f"{weights.name}_{bits}_bits", stored), bias]
     if scales is not None:
         inputs.append(graph.constant(f"{weights.name}_scales", scales))
-    attrs = window_of(node, {"bits": bits, "group": group if bits == 4 else 0})
+    is_grouped = bits == 4 and group < rows_of(node, weights.data).shape[1]
+    attrs = window_of(node, {"bits": bits, "group": group if is_grouped else 0})
     replace_node(graph, node, COMPRESSED[node.op], inputs, attrs)
     return None

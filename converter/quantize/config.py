@@ -151,13 +151,18 @@ def _images(value: Any, where: str) -> dict[str, Any]:
             result[key] = _numbers(key, item, where)
         elif key in ("resize", "crop"):
             sizes = item if isinstance(item, list) else [item, item]
-            if len(sizes) != 2 or not all(isinstance(size, int) and size > 0 for size in sizes):
+            if len(sizes) != 2 or not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
                 raise InputError(f"'{key}' is {item!r}; [height, width] is needed", where=where)
             result[key] = (sizes[0], sizes[1])
         elif key == "layout":
             if item not in LAYOUTS:
                 raise InputError(f"there is no layout {item!r}", where=where, hint=f"one of {', '.join(LAYOUTS)}")
             result[key] = item
+        elif key == "scale" and isinstance(item, int | float) and not isinstance(item, bool):
+            result[key] = float(item)
+        elif key == "scale" or not isinstance(item, bool):
+            wanted = "one number" if key == "scale" else "true or false"
+            raise InputError(f"'{key}' is {item!r}; {wanted} is needed", where=where)
         else:
             result[key] = item
     return result
@@ -165,7 +170,7 @@ def _images(value: Any, where: str) -> dict[str, Any]:
 
 def _numbers(key: str, value: Any, where: str) -> tuple[float, ...]:
     items = value if isinstance(value, list) else [value]
-    if not items or not all(isinstance(item, int | float) for item in items):
+    if not items or not all(isinstance(item, int | float) and not isinstance(item, bool) for item in items):
         raise InputError(f"'{key}' is {value!r}; a number or a list of numbers is needed", where=where)
     return tuple(float(item) for item in items)
 

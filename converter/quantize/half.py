@@ -15,7 +15,7 @@ from ...ir import Graph, Node, TensorType, Value
 from ...stepwise import Executor
 from ..pipeline import finish
 from .aim import aim_of, tell_outcome
-from .calibration_data import open_calibration
+from .calibration_data import CalibrationSet, open_calibration, samples_of
 from .compress import LARGEST_HALF
 from .options import QuantizeOptions
 from .report import LayerReport, QuantReport
@@ -45,10 +45,12 @@ def quantize_half(graph: Graph, options: QuantizeOptions) -> tuple[Graph, QuantR
     report.choices["compute"] = "float16"
     report.float_bytes = sum(value.type.nbytes for value in graph.constants())
     kept = layers_named(graph, options.float_layers, "--float-layer")
-    aim = None
+    aim = data = None
+    large: set[str] = set()
     if options.calibrate is not None:
-        aim = aim_of(graph, options, open_calibration(options.calibrate, graph, options.images, options.samples))
-    large = _large_results(graph, options, report)
+        data = open_calibration(options.calibrate, graph, options.images, options.samples)
+        aim = aim_of(graph, options, data)
+        large = _large_results(graph, data, report)
     halves = _Halves(graph)
     graph.sort()
     for node in list(graph.nodes):
@@ -65,7 +67,7 @@ def quantize_half(graph: Graph, options: QuantizeOptions) -> tuple[Graph, QuantR
             report.layers.append(LayerReport(node.name, node.op, numbers, reason or "", is_float=reason is not None))
     halves.restore_results()
     finished = finish(graph)
-    tell_outcome(finished, aim, options, report)
+    tell_outcome(finished, aim, data, options, report)
     return finished, report
 
 
@@ -94,11 +96,9 @@ def _reason(node: Node, kept: Collection[str], large: Collection[str]) -> str | 
     return None
 
 
-def _large_results(graph: Graph, options: QuantizeOptions, report: QuantReport) -> set[str]:
+def _large_results(graph: Graph, data: CalibrationSet, report: QuantReport) -> set[str]:
     """Names of the layers whose results on calibration data do not fit half precision."""
     large: set[str] = set()
-    if options.calibrate is None:
-        return large
 
     def see(value: Value, array: np.ndarray) -> None:
         if value.producer is not None and value.dtype is DType.f32 and not _fits(array):
@@ -106,9 +106,9 @@ def _large_results(graph: Graph, options: QuantizeOptions, report: QuantReport) 
 
     executor = Executor(graph)
     states: dict[str, np.ndarray] = {}
-    for feed in open_calibration(options.calibrate, graph, options.images, options.samples):
+    for feed in data:
         executor.run(feed, see, states)
-        report.samples += 1
+        report.samples += samples_of(feed)
     return large
 
 

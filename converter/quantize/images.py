@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,22 @@ class ImageOptions:
     """``nchw`` or ``nhwc``. None: as the shape of the input says."""
     bgr: bool = False
     """Blue first."""
+
+    def __post_init__(self) -> None:
+        """Raises InputError for numbers of which pictures become nothing, and for sizes that are none."""
+        for name, numbers in (("mean", self.mean), ("std", self.std), ("pixel-scale", (self.scale,))):
+            if not numbers or not all(math.isfinite(number) for number in numbers):
+                raise InputError(f"--{name} {_spelled(numbers)}: finite numbers are needed")
+            if name != "mean" and 0 in numbers:
+                why = "pictures are divided by it" if name == "std" else "all pictures would become the same"
+                raise InputError(f"--{name} {_spelled(numbers)}: 0 is not possible, {why}")
+        for name, sizes in (("resize", self.resize), ("crop", self.crop)):
+            if sizes is not None and min(sizes) < 1:
+                raise InputError(f"--{name} {_spelled(sizes)}: height and width are at least 1")
+
+
+def _spelled(numbers: Sequence[float]) -> str:
+    return ",".join(f"{number:g}" for number in numbers)
 
 
 def read_image(path: Path, value: Value, options: ImageOptions) -> np.ndarray:
@@ -107,8 +124,6 @@ def _geometry(value: Value, options: ImageOptions, path: Path) -> tuple[str, int
     for name, numbers in (("mean", options.mean), ("std", options.std)):
         if len(numbers) not in (1, channels):
             raise InputError(f"--{name} has {len(numbers)} numbers, pictures {channels} channels")
-    if any(number == 0 for number in options.std):
-        raise InputError("--std holds 0")
     if not isinstance(height, int) or not isinstance(width, int):
         if options.resize is None and options.crop is None:
             raise InputError(f"input '{value.name}' {value.type} leaves the size open", hint="choose it with --resize")

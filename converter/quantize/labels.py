@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from .calibration_data import Feed
+from .calibration_data import Feed, npy_problem
 
 Outputs = Sequence[Mapping[str, np.ndarray]]
 
@@ -49,7 +49,7 @@ def _read(path: Path, where: str) -> np.ndarray:
         raise InputError(what, where=where, hint="a .npy, .npz or text file with one class for each sample")
     try:
         if path.suffix.lower() == ".npy":
-            return np.asarray(np.load(path, allow_pickle=False))
+            return _read_npy(path, where)
         if path.suffix.lower() == ".npz":
             with np.load(path, allow_pickle=False) as archive:
                 names = archive.files
@@ -59,6 +59,14 @@ def _read(path: Path, where: str) -> np.ndarray:
         return _parsed(path.read_text("utf-8"), where)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise InputError(f"cannot be read as labels: {error}", where=where) from error
+
+
+def _read_npy(path: Path, where: str) -> np.ndarray:
+    try:
+        with path.open("rb") as file:
+            return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
+    except Exception as error:  # NumPy raises many types on a damaged file
+        raise InputError(npy_problem(path, error), where=where, hint="np.save writes such files") from error
 
 
 def _parsed(text: str, where: str) -> np.ndarray:
@@ -83,14 +91,27 @@ class Labelled:
     counts: Sequence[int]
     """Samples of each feed."""
 
-    def accuracy(self, outputs: Outputs) -> float:
-        """The share of samples (or of their positions), 0 to 1, whose class is found."""
+    def accuracy(self, outputs: Outputs, moved: int = 0) -> float:
+        """The share of samples (or of their positions), 0 to 1, whose class is found; ``moved`` is added to labels."""
         right, start = 0, 0
         for run, count in zip(outputs, self.counts, strict=True):
             wanted = self.labels[start : start + count]
             found = _scores(_told(run), count, wanted.shape[1:]).argmax(axis=-1)
-            right, start = right + int(np.sum(found == wanted)), start + count
+            right, start = right + int(np.sum(found == wanted + moved)), start + count
         return right / max(self.labels[:start].size, 1)
+
+    def remark(self, outputs: Outputs) -> str | None:
+        """What is wrong with labels that the model in floating point, which gave these outputs, finds no better than
+        by chance."""
+        share = self.accuracy(outputs)
+        first = _scores(_told(outputs[0]), self.counts[0], self.labels.shape[1:])
+        if share > 1.0 / first.shape[-1]:
+            return None
+        text = f"the model in floating point finds {100 * share:.3g}% of the labels"
+        better, moved = max((self.accuracy(outputs, moved), moved) for moved in (-1, 1))
+        if better > max(0.5, share):
+            return f"{text}, and {100 * better:.3g}% of them with {moved:+d}: classes count from 0"
+        return f"{text}, no more than chance: are they of these samples, in their order, and of the model's classes?"
 
 
 def labels_for(labels: np.ndarray, outputs: Outputs, feeds: Sequence[Feed], complete: bool) -> Labelled:

@@ -11,9 +11,10 @@ import numpy as np
 from ...dtypes import DType
 from ...errors import InputError, MicrolithError, Unsupported, UnsupportedError
 from ...ir import Graph, Node, Quant, Value
+from ...ops.compressed import weight_bits
 from ..passes.unsigned_bytes import is_mover
 from ..passes.weight_codes import COMPRESSED
-from .aim import Aim, aim_of
+from .aim import Aim, aim_of, remarks_on
 from .budgets import BudgetError, Budgets, Choice, Pick
 from .calibration_data import CalibrationSet, Feed, open_calibration
 from .equalize import equalized
@@ -30,7 +31,7 @@ from .recurrent import FIXED_FORMS, largest_input
 from .recurrent_steps import cell_limits
 from .recurrent_weights import Direction, measure_steps, rounded_directions
 from .recurrent_weights import can_measure as can_measure_steps
-from .report import LayerReport, QuantReport
+from .report import LayerReport, QuantReport, constant_bytes, numbers_of
 from .simulate import Rounded, Simulator, rounded_values
 from .statistics import Progress, collect, record, require_finite_weights, sqnr
 from .zero_ranges import settle
@@ -108,6 +109,7 @@ def quantize_static(
     if options.is_mixed:
         search, best = _mixed(search, best, _uniform(graph, replace(options, scheme="16x8"), data, aim, progress)[:2])
     report = _report(search, best, count, real)
+    report.remarks += remarks_on(aim, data)
     if options.require_int8:
         _require_integers(report)
     return best.graph, report
@@ -395,10 +397,7 @@ def _report(search: Search, best: Candidate, count: int, named: frozenset[str]) 
     stay = set(float_layers(best.graph))
     for node in best.graph.nodes:
         layer = _layer(node, node in stay and node.op not in COMPRESSED.values(), reasons, seen)
-        layer.is_float = node in stay
-        layer.constant_bytes = sum(
-            value.type.nbytes for value in node.inputs if value is not None and value.is_constant
-        )
+        layer.is_float, layer.constant_bytes, layer.weight_bits = node in stay, constant_bytes(node), weight_bits(node)
         known = None if costs is None else costs.layers.get((node.name, node.op))
         if known is not None:
             layer.instructions, layer.ram = known.instructions, known.ram
@@ -414,7 +413,7 @@ def _report(search: Search, best: Candidate, count: int, named: frozenset[str]) 
 def _layer(node: Node, is_float: bool, reasons: Mapping[str, str], seen: Mapping[str, TensorStats]) -> LayerReport:
     if is_float:
         return LayerReport(node.name, node.op, "float32", reasons.get(node.name, _reason(node)))
-    layer, output = LayerReport(node.name, node.op, _numbers(node)), node.outputs[0]
+    layer, output = LayerReport(node.name, node.op, numbers_of(node)), node.outputs[0]
     quant = output.quant
     if quant is None or not quant.is_per_tensor or not output.dtype.is_integer:
         return layer
@@ -443,17 +442,6 @@ def _reason(node: Node) -> str:
     if is_mover(node):
         return "it moves what is floating point"
     return f"no form of {node.op} on integers fits here"
-
-
-def _numbers(node: Node) -> str:
-    if node.op in COMPRESSED.values():
-        return f"weights-int{node.attrs['bits']}"
-    types = {value.dtype for value in (*node.inputs[:1], *node.outputs) if value is not None}
-    if node.op in FIXED_FORMS.values():
-        return "int8" if node.input(0).dtype is DType.s8 else "16x8"
-    if DType.s16 in types:
-        return "16x8" if node.op in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose") else "int16"
-    return "int8" if DType.s8 in types else "integers"
 
 
 def _require_integers(report: QuantReport) -> None:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Graph, Node, Value
-from ..passes.weight_codes import COMPRESSED, replace_node
+from ..passes.weight_codes import COMPRESSED, replace_node, rows_of
 from ..pipeline import finish
 from .aim import aim_of, tell_outcome
 from .calibration_data import CalibrationSet, open_calibration, samples_of
 from .compress import compress_node
-from .moments import Moments, can_measure, depth_of, measure
-from .options import QuantizeOptions
+from .moments import Moments, can_measure, measure
+from .options import GROUP, QuantizeOptions
 from .placement import ASKED_FOR
 from .ranges import round_weights, weight_scales
-from .report import LayerReport, QuantReport
+from .report import DYNAMIC, LayerReport, QuantReport
 from .simulate import Rounded
 from .statistics import require_finite_weights
 
 Rewrite = Callable[[Graph, Node, QuantizeOptions, Moments | None], str | None]
 """Puts another op in the place of a node, or says why not."""
-
-DYNAMIC = {"conv2d": "conv2d_dynamic", "dense": "dense_dynamic"}
 
 
 def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, QuantReport]:
@@ -47,23 +46,42 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
     kept = layers_named(graph, options.float_layers, "--float-layer")
     rewrite = REWRITES[options.scheme]
     found = {} if data is None else _moments(graph, options, data, report)
+    short: list[str] = []
+    whole: list[str] = []
     for node in list(graph.nodes):
         if node.op not in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose"):
             if any(_is_large(value) for value in node.inputs):
                 why = f"there is no {node.op} with weights of few bits"
                 report.layers.append(LayerReport(node.name, node.op, "float32", why, is_float=True))
             continue
-        scheme = options.scheme
-        if scheme == "weights-int4" and is_short(node, options.group_size):
-            scheme = "weights-int8"
+        layer = LayerReport(node.name, node.op, options.scheme)
+        depth = depth_in_4_bits(node) if options.scheme == "weights-int4" else None
         reason = ASKED_FOR if node.name in kept else rewrite(graph, node, options, found.get(node))
-        numbers = scheme if reason is None else "float32"
-        report.layers.append(LayerReport(node.name, node.op, numbers, reason or "", is_float=reason is not None))
+        if reason is not None:
+            layer = replace(layer, numbers="float32", reason=reason, is_float=True)
+        elif depth is not None and is_short(depth, options.group_size):
+            short.append(node.name)
+            layer = replace(layer, numbers="weights-int8", reason=f"the {depth} weights of a channel are few")
+        elif depth is not None and depth < options.group_size:
+            whole.append(node.name)
+        report.layers.append(layer)
+    if short:
+        report.remarks.append(
+            f"8 bits for {_some(short)}: channels of fewer than {min(options.group_size, GROUP)} weights "
+            "(a smaller --group gives them 4)"
+        )
+    if whole and options.group is not None:
+        report.notes.append(f"--group {options.group}: {_some(whole)}, whose channels have fewer weights and one scale")
     finished = finish(graph)
     if data is not None:
         report.samples = sum(samples_of(feed) for feed in data)
-    tell_outcome(finished, aim, options, report)
+    tell_outcome(finished, aim, data, options, report)
     return finished, report
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}"
 
 
 LARGE = 256
@@ -106,15 +124,23 @@ def _dynamic(graph: Graph, node: Node, options: QuantizeOptions, moments: Moment
     return None
 
 
-def is_short(node: Node, group: int) -> bool:
+def depth_in_4_bits(node: Node) -> int | None:
+    """Weights of a channel of a layer that may have 4 bits; None for others."""
+    data = node.input(1).data
+    return None if node.op not in COMPRESSED or data is None else rows_of(node, data).shape[1]
+
+
+def is_short(depth: int, group: int) -> bool:
     """Whether the weights of a channel are fewer than a group: such layers, above all depthwise ones, are small, and of
-    4 bits they would be most of the error of a model. They have 8."""
-    return node.op in COMPRESSED and depth_of(node)[1] < group
+    4 bits they would be most of the error of a model. They have 8. Groups that are larger than usual say nothing about
+    that: channels that are shorter than those, but not than usual ones, have one scale."""
+    return depth < min(group, GROUP)
 
 
 def _compressed(bits: int) -> Rewrite:
     def rewrite(graph: Graph, node: Node, options: QuantizeOptions, moments: Moments | None) -> str | None:
-        enough = 8 if bits == 4 and is_short(node, options.group_size) else bits
+        depth = depth_in_4_bits(node) if bits == 4 else None
+        enough = 8 if depth is not None and is_short(depth, options.group_size) else bits
         return compress_node(graph, node, enough, options.group_size, moments)
 
     return rewrite

@@ -58,6 +58,6 @@ def _size(option: str, text: str) -> tuple[int, int]:
         sizes = [int(part) for part in parts]
     except ValueError:
         sizes = []
-    if len(sizes) not in (1, 2) or any(size < 1 for size in sizes):
-        raise InputError(f"{option} {text}: expected HEIGHT,WIDTH")
+    if len(sizes) not in (1, 2):
+        raise InputError(f"{option} {text}: expected HEIGHT,WIDTH, such as 224,224, or one number for both")
     return sizes[0], sizes[-1]

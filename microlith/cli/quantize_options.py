@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from microlith.errors import InputError
@@ -181,7 +182,9 @@ def print_report(report: QuantReport, explain: bool) -> None:
             table.add_row(layer.name, layer.op, layer.numbers, f"{layer.constant_bytes:,}", *costs, layer.reason)
         console.print(table)
     for note in report.notes:
-        console.print(f"[bold]without effect[/bold]: {note}", highlight=False)
+        console.print(f"[bold]without effect[/bold]: {escape(note)}", highlight=False)
+    for remark in report.remarks:
+        console.print(f"[bold]note[/bold]: {escape(remark)}", highlight=False)
     if report.floats:
         where = "single precision" if report.choices.get("compute") == "float16" else "floating point"
         table = Table("layer", "op", "why", title=f"{plural(len(report.floats), 'layer')} in {where}")

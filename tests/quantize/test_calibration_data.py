@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from microlith.converter import convert
 from microlith.converter.quantize import QuantizeOptions, QuantReport
 from microlith.converter.quantize.calibration_data import CalibrationError, open_calibration
 from microlith.converter.quantize.images import ImageOptions, read_image
+from microlith.converter.quantize.labels import load_labels
 from microlith.dtypes import DType
 from microlith.errors import InputError
 from microlith.ir import Graph, TensorType, Value
@@ -98,8 +100,48 @@ def test_functions_and_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         feeds("samples_module:wants")
     with pytest.raises(CalibrationError, match="no function 'missing'"):
         feeds("samples_module:missing")
-    with pytest.raises(CalibrationError, match="cannot import 'no_such_module'"):
-        feeds("no_such_module:f")
+    (tmp_path / "wants_module.py").write_text("import no_such_package.part\n")
+    for name, words in (
+        (
+            "no_such_module:f",
+            rf"cannot import 'no_such_module'.*\n.*no no_such_module.py in {re.escape(str(tmp_path))}",
+        ),
+        ("samples_module.py:good", r"cannot import.*\n.*without .py, as in samples_module:function"),
+        ("wants_module:f", r"\n.*'wants_module' was found and wants 'no_such_package'"),
+        (f"{tmp_path}/samples_module.py:good", r"no such file.*\n.*named by its module, as in samples:function"),
+    ):
+        with pytest.raises(CalibrationError, match=f"(?s){words}"):
+            feeds(name)
+
+
+def test_what_a_generator_yields_for_one_input() -> None:
+    """An array, or a tuple or list with just that; a sample with its label, or twice, is two arrays for one input."""
+    for form in (lambda x: x, lambda x: (x,), lambda x: [x], lambda x: x.tolist(), lambda x: {"x": x.tolist()}):
+        found = feeds(lambda form=form: (form(x.astype(np.float64)) for x in X))
+        np.testing.assert_array_equal(np.concatenate(found), X)
+    for pair in (lambda x: (x, x), lambda x: (x, 7), lambda x: [x, x], lambda x: (x.tolist(), x.tolist())):
+        with pytest.raises(
+            CalibrationError, match=r"(?s)\[0\]: has 2 arrays, the model has 1 input: x.*without labels"
+        ):
+            feeds(lambda pair=pair: (pair(x) for x in X))
+    for one in (np.arange(3.0), (0.0, 1.0, 2.0), [0.0, 1.0, 2.0]):
+        row = graph_of(x=(1, 3))
+        np.testing.assert_array_equal(feeds(lambda one=one: iter([one]), row)[0], [[0.0, 1.0, 2.0]])
+    np.testing.assert_array_equal(feeds(lambda: np.arange(3.0), graph_of(x=(1, 3)))[0], [[0.0, 1.0, 2.0]])
+    two = graph_of(x=(1, 3), y=(1, 3))
+    with pytest.raises(CalibrationError, match="no data for input 'y'"):
+        list(open_calibration(lambda: iter([np.zeros(3, np.float32)]), two))
+    with pytest.raises(CalibrationError, match="has 3 arrays, the model has 2 inputs: x, y"):
+        list(open_calibration(lambda: iter([(X[0], X[0], 1)]), two))
+
+
+def test_an_empty_name_is_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_npy_folder(tmp_path / "data")
+    monkeypatch.chdir(tmp_path / "data")
+    assert_all(feeds("."))
+    for name in ("", " "):
+        with pytest.raises(CalibrationError, match="the name of the data is empty"):
+            feeds(name)
 
 
 def test_open_batches_are_filled() -> None:
@@ -232,7 +274,7 @@ def test_pictures(tmp_path: Path) -> None:
     assert read_image(tmp_path / "p.png", value, ImageOptions()).shape == (1, 3, 4, 4)
     with pytest.raises(InputError, match="larger than the picture"):
         read_image(tmp_path / "p.png", value, ImageOptions(resize=(4, 4), crop=(6, 6)))
-    with pytest.raises(InputError, match="--std holds 0"):
+    with pytest.raises(InputError, match="--std 0: 0 is not possible"):
         read_image(tmp_path / "p.png", value, ImageOptions(std=(0.0,)))
     with pytest.raises(InputError, match="takes no pictures"):
         read_image(tmp_path / "p.png", Value("x", TensorType(DType.f32, (1, 9))), ImageOptions())
@@ -258,3 +300,22 @@ def test_samples_are_not_kept() -> None:
     convert(onnx_nets.dense(np.random.default_rng(0)), quantization=options, report=reports.append)
     assert reports[0].samples == 150
     assert most < 10
+
+
+def test_what_is_said_of_npy_files_that_are_none(tmp_path: Path) -> None:
+    """NumPy's own words for them are advice to unpickle."""
+    np.save(tmp_path / "whole.npy", X)
+    np.save(tmp_path / "objects.npy", np.array([{}, None]), allow_pickle=True)
+    whole = (tmp_path / "whole.npy").read_bytes()
+    for name, content, words in (
+        ("objects", (tmp_path / "objects.npy").read_bytes(), "holds Python objects"),
+        ("empty", b"", "is empty"),
+        ("text", b"1 2 3", "is no .npy file"),
+        ("short", whole[:-4], "is a damaged .npy file"),
+        ("header", whole[:20], "is a damaged .npy file"),
+    ):
+        (tmp_path / f"{name}.npy").write_bytes(content)
+        for read in (feeds, load_labels):
+            with pytest.raises(InputError, match=f"{name}.npy: {words}") as raised:
+                read(tmp_path / f"{name}.npy")
+            assert "pickle" not in str(raised.value)

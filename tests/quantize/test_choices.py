@@ -379,7 +379,7 @@ def test_command(files: tuple[Path, Path], tmp_path: Path) -> None:
         (["--report", "r.json"], "is for quantization"),
         (["--quantize", "int8", "--calibrate", "nowhere"], "no such file"),
         (["--quantize", "int8", "--calibrate", "x", "--mean", "a,b"], "expected numbers"),
-        (["--quantize", "int8", "--calibrate", "x", "--resize", "0"], "expected HEIGHT,WIDTH"),
+        (["--quantize", "int8", "--calibrate", "x", "--resize", "0"], "height and width are at least 1"),
         (["--quantize", "int8", "--calibrate", "x", "--max-drop", "2"], "a drop of 2"),
     ],
 )

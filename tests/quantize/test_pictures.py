@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from microlith.cli import app
 from microlith.converter.quantize.calibration_data import open_calibration
+from microlith.converter.quantize.config import load_config, make_options
 from microlith.converter.quantize.images import ImageOptions, read_image
 from microlith.dtypes import DType
 from microlith.errors import InputError
@@ -150,3 +155,48 @@ def test_a_folder_for_each_input(tmp_path: Path) -> None:
     feeds = list(open_calibration(tmp_path, Graph(inputs=two)))
     assert len(feeds) == 40
     np.testing.assert_array_equal(np.concatenate([feed["level"] for feed in feeds]), rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scale": 0.0}, "--pixel-scale 0: 0 is not possible, all pictures would become the same"),
+        ({"scale": math.nan}, "--pixel-scale nan: finite numbers are needed"),
+        ({"mean": (math.nan,)}, "--mean nan: finite numbers are needed"),
+        ({"mean": (1.0, math.inf, 2.0)}, "--mean 1,inf,2: finite"),
+        ({"std": (1.0, 0.0, 2.0)}, "--std 1,0,2: 0 is not possible, pictures are divided by it"),
+        ({"resize": (0, 32)}, "--resize 0,32: height and width are at least 1"),
+        ({"crop": (8, -1)}, "--crop 8,-1: height and width are at least 1"),
+    ],
+)
+def test_options_that_no_picture_survives(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """In Python, on the command line, and in a TOML file, before anything is read."""
+    with pytest.raises(InputError, match=words):
+        ImageOptions(**options)
+    names = {"scale": "--pixel-scale"}
+    [(name, value)] = options.items()
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    (tmp_path / "m.onnx").write_bytes(b"no model")
+    tail = [str(tmp_path / "m.onnx"), "-q", "int8", "--calibrate", "none"]
+    done = CliRunner().invoke(app, ["convert", *tail, f"{names.get(name, '--' + name)}={text}"])
+    assert re.match(words, str(done.exception)), done.exception
+    items = f"[{text}]" if isinstance(value, tuple) else text
+    (tmp_path / "q.toml").write_text(f"[quantize]\nscheme = 'int8'\n[quantize.images]\n{name} = {items}\n")
+    with pytest.raises(InputError, match=words):
+        make_options(load_config(tmp_path / "q.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("scale = 'x'", "'scale' is 'x'; one number is needed"),
+        ("scale = [1, 2]", r"'scale' is \[1, 2\]; one number"),
+        ("bgr = 3", "'bgr' is 3; true or false"),
+        ("mean = true", "'mean' is True; a number or a list"),
+        ("resize = [8, true]", r"'resize' is \[8, True\]"),
+    ],
+)
+def test_types_in_a_file(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "q.toml").write_text(f"[quantize]\n[quantize.images]\n{text}\n")
+    with pytest.raises(InputError, match=words):
+        load_config(tmp_path / "q.toml")
