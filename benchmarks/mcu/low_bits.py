@@ -1,14 +1,15 @@
-"""Instructions and flash of layers with weights of 8, 4, 2 and 1 bits on an emulated Cortex-M4.
+"""Instructions and flash of layers with weights of 8, 4, 2 and 1 bits on an emulated Cortex-M.
 
-    python benchmarks/mcu/low_bits.py [--target cortex-m4] [--real]
+    python benchmarks/mcu/low_bits.py [--target cortex-m4] [--real] [--json FILE]
 
 Each layer is an ONNX model of its own: int8 activations (quantize, layer, quantize), or with ``--real`` float32 ones.
-The output of the emulated board is held against the NumPy reference.
+The output of the emulated board is held against the NumPy reference. ``fit_costs.py --keep`` reads the file.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,8 +40,15 @@ class LayerShape:
 
     @property
     def macs(self) -> int:
-        places = self.x[2] * self.x[3] if self.op == "Conv" else 1
-        return places * int(np.prod(self.weights))
+        return self.places * int(np.prod(self.weights))
+
+    @property
+    def outputs(self) -> int:
+        return self.places * self.weights[0]
+
+    @property
+    def places(self) -> int:
+        return self.x[2] * self.x[3] if self.op == "Conv" else 1
 
 
 LAYERS = (
@@ -93,8 +101,12 @@ def model_of(layer: LayerShape, bits: int, real: bool) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def measure(layer: LayerShape, bits: int, target: str, real: bool, plugin: Path) -> str:
-    """A cell of the table: instructions for each product, bytes of constants, bytes of code."""
+Row = tuple[str, int, int, int]
+"""The kernel of a layer, its products, the elements of its output, instructions."""
+
+
+def measure(layer: LayerShape, bits: int, target: str, real: bool, plugin: Path) -> tuple[str, Row]:
+    """A cell of the table: instructions for each product, bytes of constants, bytes of code; and a row for the fit."""
     graph = convert(model_of(layer, bits, real))
     sample = {"x": np.random.default_rng(1).uniform(-2, 2, layer.x).astype(np.float32)}
     with tempfile.TemporaryDirectory(prefix="microlith-bits-") as folder:
@@ -109,7 +121,8 @@ def measure(layer: LayerShape, bits: int, target: str, real: bool, plugin: Path)
     if not np.allclose(got, wanted[name], rtol=1e-4 if real else 0, atol=1e-4 if real else 0):
         raise SystemExit(f"{layer.name} with {bits} bits gives another result than the reference")
     part = next(item for item in result.layers if any(word in item.symbol for word in ("conv2d", "depthwise", "dense")))
-    return f"{part.instructions / layer.macs:.2f} / {size.constants:,} / {size.code:,}"
+    cell = f"{part.instructions / layer.macs:.2f} / {size.constants:,} / {size.code:,}"
+    return cell, (part.symbol, layer.macs, layer.outputs, part.instructions)
 
 
 def main() -> None:
@@ -117,14 +130,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="cortex-m4")
     parser.add_argument("--real", action="store_true", help="float32 activations")
+    parser.add_argument("--json", type=Path, help="also write the layers to this file")
     options = parser.parse_args()
+    measured: dict[str, dict[str, list[Row]]] = {}
     with tempfile.TemporaryDirectory(prefix="microlith-plugin-") as folder:
         plugin = counting.build_plugin(Path(folder))
         print("| layer | " + " | ".join(f"{bits} bits" for bits in CODES) + " |")
         print("|---" * (len(CODES) + 1) + "|")
         for layer in LAYERS:
             cells = [measure(layer, bits, options.target, options.real, plugin) for bits in CODES]
-            print(f"| {layer.name} | " + " | ".join(cells) + " |")
+            print(f"| {layer.name} | " + " | ".join(text for text, _ in cells) + " |", flush=True)
+            measured[layer.name] = {"layers": [row for (_, row), bits in zip(cells, CODES, strict=True) if bits < 8]}
+    if options.json:
+        options.json.write_text(json.dumps({options.target: measured}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,12 @@ typedef struct nnacl_gemm_mve {
     int32_t zero[2];     /* what a zero point of the weights adds at each position */
 } nnacl_gemm_mve;
 
+/* With what gemm_packed_mve.h reads beside. */
+typedef struct nnacl_gemm_packed_mve {
+    nnacl_gemm_mve gemm; /* zero: what the offset of the codes adds at each position */
+    int32_t last[2];     /* the same for the last channel of a byte */
+} nnacl_gemm_packed_mve;
+
 /* Writes y, or sums. Returns where the next group begins. */
 const void *nnacl_gemm2_s8_mve(const nnacl_gemm_mve *gemm);
 /* With `zero`, which the other does not read. */

@@ -170,15 +170,29 @@ static inline bool nnacl_line_fit(const nnacl_line_channel *c, nnacl_line_range 
     return false;
 }
 
-/* All channels of a convolution or dense layer with one zero point of the weights. */
+/* All channels of a convolution or dense layer with one zero point of the weights, or with codes of few bits. */
 typedef struct nnacl_line_layer {
-    const int8_t *weights; /* element i of channel c: weights[c * channel_step + i * element_step] */
+    const int8_t *weights; /* element i of channel c: weights[c * channel_step + i * element_step], or in that row the
+                            * i-th code, the first in the lowest bits: a weight of offset + step * code */
     ptrdiff_t channel_step, element_step;
     int32_t depth, channels;
     const int32_t *bias; /* or NULL */
     const void *requant;
     int32_t rounding, x_zero, w_zero, y_zero, q_min, q_max;
+    int32_t bits, offset, step; /* of codes; bits 0: bytes */
 } nnacl_line_layer;
+
+static inline int32_t nnacl_line_code(const nnacl_line_layer *l, int32_t channel, int32_t i) {
+    const uint8_t *row = (const uint8_t *)l->weights + channel * l->channel_step;
+    const int32_t each = 8 / l->bits;
+    return row[i / each] >> i % each * l->bits & ((1 << l->bits) - 1);
+}
+
+/* Without its zero point. */
+static inline int32_t nnacl_line_weight(const nnacl_line_layer *l, int32_t channel, int32_t i) {
+    return l->bits ? l->offset + l->step * nnacl_line_code(l, channel, i)
+                   : l->weights[channel * l->channel_step + i * l->element_step] - l->w_zero;
+}
 
 /* The accumulators of a channel, whatever the input, and in *fixed what is the same in all: bias and zero point. */
 static inline nnacl_line_range nnacl_line_accumulators(const nnacl_line_layer *l, int32_t channel, int32_t *fixed) {
@@ -186,7 +200,7 @@ static inline nnacl_line_range nnacl_line_accumulators(const nnacl_line_layer *l
     nnacl_line_range range = {bias, bias};
     uint32_t sum = 0;
     for (int32_t i = 0; i < l->depth; i++) {
-        const int32_t w = l->weights[channel * l->channel_step + i * l->element_step] - l->w_zero;
+        const int32_t w = nnacl_line_weight(l, channel, i);
         const int32_t least = w * (-128 - l->x_zero), most = w * (127 - l->x_zero);
         range.low += least < most ? least : most;
         range.high += least < most ? most : least;

@@ -2,8 +2,12 @@
 #include "common/lead.h"
 #include "common/panels.h"
 #include "common/plan_check.h"
+#include "conv/conv_pack.h"
+#include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
 #include "quant/packed_columns.h"
+#include "quant/packed_mve.h"
+#include "quant/packed_mve_pack.h"
 #include "quant/packed_pack.h"
 #include "quant/quant.h"
 
@@ -116,6 +120,16 @@ bool nnacl_conv2d_compressed_accepts_dsp(const void *params) {
     return p->groups == 1 && p->out_c >= 2;
 }
 
+bool nnacl_conv2d_compressed_accepts_mve(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    return p->groups == 1 && nnacl_packed_mve_takes(p->bits, p->step);
+}
+
+bool nnacl_dense_compressed_accepts_mve(const void *params) {
+    const nnacl_dense_compressed_params *p = params;
+    return nnacl_packed_mve_takes(p->bits, p->step);
+}
+
 static bool accepts_words(int32_t bits, int32_t group, int64_t depth) {
     return (bits == 16 || group == 0 || group % (32 / bits) == 0) && depth < 1 << 24;
 }
@@ -173,23 +187,37 @@ static void pack(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, in
 }
 
 static size_t conv_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return index > 0 ? nnacl_packed_conv_mve_size(params, index) : 0;
+    }
     const nnacl_packed_layer layer = nnacl_packed_conv(params);
     return packed_size(kernel, &layer, (int32_t)conv_depth(params), index);
 }
 
 static void conv_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                       void *packed) {
+    if (kernel->isa == NNACL_ISA_MVE) {
+        nnacl_packed_conv_mve_pack(params, in, packed);
+        return;
+    }
     const nnacl_packed_layer layer = nnacl_packed_conv(params);
     pack(kernel, &layer, (int32_t)conv_depth(params), index, in, packed);
 }
 
 static size_t dense_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return index > 0 ? nnacl_packed_dense_mve_size(params, index) : 0;
+    }
     const nnacl_packed_layer layer = nnacl_packed_dense(params);
     return packed_size(kernel, &layer, layer.in_c, index);
 }
 
 static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
                        void *packed) {
+    if (kernel->isa == NNACL_ISA_MVE) {
+        nnacl_packed_dense_mve_pack(params, in, packed);
+        return;
+    }
     const nnacl_packed_layer layer = nnacl_packed_dense(params);
     pack(kernel, &layer, layer.in_c, index, in, packed);
 }
@@ -207,6 +235,9 @@ static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, i
 static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
     const nnacl_packed_layer layer = nnacl_packed_conv(p);
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return nnacl_packed_conv_mve_workspace(p);
+    }
     if (kernel->isa == NNACL_ISA_DSP && p->groups > 1) { /* four channels of weights, and where the taps are */
         return (size_t)conv_depth(p) * 12;
     }
@@ -215,13 +246,18 @@ static size_t conv_workspace(const void *params, const nnacl_kernel *kernel) {
 
 static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_compressed_params *p = params;
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return p->batch * p->out_h;
+    }
     return compressed_parts(kernel, p->batch * p->out_h * p->out_w, p->out_c);
 }
 
-/* The kernel for the DSP extension copies windows before it computes them. */
+/* The kernel for the DSP extension copies windows before it computes them, that for MVE copies those whose runs it
+ * joins and else computes two positions where they are. */
 static nnacl_lead conv_lead(const void *params, const nnacl_kernel *kernel, int32_t index) {
     const nnacl_conv2d_compressed_params *p = params;
-    if (index != 0 || kernel->isa != NNACL_ISA_DSP || p->groups > 1) {
+    const bool is_mve = kernel->isa == NNACL_ISA_MVE;
+    if (index != 0 || (kernel->isa != NNACL_ISA_DSP && !is_mve) || p->groups > 1) {
         return nnacl_lead_none();
     }
     const nnacl_lead_window window = {.batch = p->batch,
@@ -234,7 +270,8 @@ static nnacl_lead conv_lead(const void *params, const nnacl_kernel *kernel, int3
                                       .pad_top = p->pad_top,
                                       .pad_left = p->pad_left,
                                       .in_bytes = p->in_c,
-                                      .out_bytes = p->out_c};
+                                      .out_bytes = p->out_c,
+                                      .ahead = is_mve && !nnacl_packed_conv_mve_copies(p) ? 2 : 0};
     return nnacl_window_lead(&window);
 }
 
@@ -284,6 +321,19 @@ bool nnacl_conv2d_compressed_accepts_depthwise(const void *params) {
     return p->groups == p->in_c && p->groups == p->out_c && p->groups >= 4;
 }
 
+/* Codes that become bytes. */
+bool nnacl_conv2d_compressed_accepts_depthwise_mve(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    if (p->groups != p->in_c || p->groups != p->out_c || p->groups < 2 || p->bits > 4) {
+        return false;
+    }
+    const nnacl_conv2d_params conv = nnacl_packed_as_conv(p);
+    const int32_t offset = nnacl_packed_offset(p->offset, p->step), step = nnacl_packed_step(p->step);
+    const bool fits = offset >= -128 && offset + step * ((1 << p->bits) - 1) <= 127;
+    return fits && (nnacl_depthwise_sweeps(&conv, NNACL_ISA_MVE) ? nnacl_depthwise_axes_of(&conv).sweep.out < 1000
+                                                                 : p->groups >= 8);
+}
+
 bool nnacl_dense_compressed_accepts_dsp(const void *params) {
     const nnacl_dense_compressed_params *p = params;
     return p->units >= 2;
@@ -291,11 +341,17 @@ bool nnacl_dense_compressed_accepts_dsp(const void *params) {
 
 static size_t dense_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_packed_layer layer = nnacl_packed_dense(params);
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return 0;
+    }
     return compressed_workspace(kernel, &layer, layer.in_c);
 }
 
 static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_dense_compressed_params *p = params;
+    if (kernel->isa == NNACL_ISA_MVE) {
+        return (p->units + 3) / 4;
+    }
     return compressed_parts(kernel, p->rows, p->units);
 }
 

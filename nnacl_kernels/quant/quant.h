@@ -145,6 +145,10 @@ bool nnacl_conv2d_compressed_accepts_dsp(const void *params);
 bool nnacl_dense_compressed_accepts_dsp(const void *params);
 /* For that of conv2d_compressed with one output channel for each of at least four input channels. */
 bool nnacl_conv2d_compressed_accepts_depthwise(const void *params);
+/* For those for MVE: one group, 2 or 4 bits and step 0 or 1; or one output channel for each input channel. */
+bool nnacl_conv2d_compressed_accepts_mve(const void *params);
+bool nnacl_dense_compressed_accepts_mve(const void *params);
+bool nnacl_conv2d_compressed_accepts_depthwise_mve(const void *params);
 /* For those for AVX2: one group, whole words of weights share a scale. */
 bool nnacl_conv2d_compressed_accepts_words(const void *params);
 bool nnacl_dense_compressed_accepts_words(const void *params);

@@ -237,12 +237,13 @@ static void draw_conv_compressed(check_case *c) {
     const int32_t out_c = depthwise ? groups : groups * check_dim(c, 16, 32);
     const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 3), check_dim(c, 10, 24), check_dim(c, 10, 24),
                                groups * depth};
-    p->kernel_h = check_dim(c, 4, 3);
-    p->kernel_w = check_dim(c, 4, 3);
+    const bool square = depthwise && check_chance(c, 60); /* which kernels know */
+    p->kernel_h = square ? 3 : check_dim(c, 4, 3);
+    p->kernel_w = square ? 3 : check_dim(c, 4, 3);
     p->stride_h = check_int(c, 1, 2);
     p->stride_w = check_int(c, 1, 2);
-    p->dilation_h = check_int(c, 1, 2);
-    p->dilation_w = check_int(c, 1, 2);
+    p->dilation_h = square ? 1 : check_int(c, 1, 2);
+    p->dilation_w = square ? 1 : check_int(c, 1, 2);
     p->pad_top = p->pad_bottom = (p->kernel_h - 1) * p->dilation_h;
     p->pad_left = p->pad_right = (p->kernel_w - 1) * p->dilation_w;
     p->groups = groups;
