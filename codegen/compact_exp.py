@@ -23,8 +23,8 @@ from ..lower import Program, Substitute
 from ..nnacl_kernels import catalogue
 
 _READERS = frozenset({"softmax", "log_softmax"})
-_ISAS = ("mve", "c")
-"""Instruction sets whose kernels know packed tables."""
+_ISAS = ("mve", "dsp", "c")
+"""Instruction sets whose kernels know packed tables; powers take so long that plain C serves them as well."""
 _Find = Callable[[BoundNode, Binding], Substitute | None]
 _MOST_POWERS = 64
 """Elements of a result up to which powers do not take long."""
@@ -114,7 +114,8 @@ def substitute(graph: Graph, other: _Find | None, isa: Collection[str], without:
 
     def find(item: BoundNode, binding: Binding) -> Substitute | None:
         if item.node.op == "softmax" and binding.types[item.node.input(0)].dtype is DType.s8:
-            kernels = catalogue.candidates("softmax", DType.s8.value, [name for name in _ISAS if name in isa])
+            known = [name for name in _ISAS if name in isa] if pack is _products_of else ["c"]
+            kernels = catalogue.candidates("softmax", DType.s8.value, known)
             accepting = (kernel for kernel in kernels if catalogue.accepts(kernel, item.params))
             kernel = next((kernel for kernel in accepting if kernel.symbol not in without), None)
             data = pack(item.node)

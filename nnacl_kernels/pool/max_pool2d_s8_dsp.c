@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <arm_acle.h>
 #include <string.h>
 
+#include "common/lanes_dsp.h"
 #include "pool/pool_walk_s8.h"
 
 NNACL_DECLARE(nnacl_max_pool2d_s8_dsp);
-
-/* The larger of each two bytes. */
-static inline uint32_t max_bytes(uint32_t a, uint32_t b) {
-    (void)__ssub8((int8x4_t)a, (int8x4_t)b);
-    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
-}
 
 /* One position, four channels at a time; the last four overlap those before them. There are at least four. */
 static inline void run(const nnacl_pool2d_params *p, const nnacl_taps *t, int32_t out_y, int32_t out_x, int8_t *y) {
@@ -25,10 +19,10 @@ static inline void run(const nnacl_pool2d_params *p, const nnacl_taps *t, int32_
             for (int32_t column = 0; column < t->columns; column++, a += t->column_step) {
                 uint32_t word;
                 memcpy(&word, a, sizeof word);
-                most = max_bytes(most, word);
+                most = nnacl_max_bytes_dsp(most, word);
             }
         }
-        most = ~max_bytes(~most, ~high); /* ~ turns the order round */
+        most = ~nnacl_max_bytes_dsp(~most, ~high); /* ~ turns the order round */
         memcpy(y + c, &most, sizeof most);
     }
 }

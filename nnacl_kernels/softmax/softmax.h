@@ -39,8 +39,10 @@ typedef struct nnacl_softmax_params {
 
 /* The elements of a sum are neighbours in memory. */
 bool nnacl_softmax_accepts_last_axis(const void *params);
-/* The same for s8 to s8, not under float-even. */
+/* The same for s8 to s8. */
 bool nnacl_softmax_accepts_bytes(const void *params);
+/* The same for s16 whose differences, shifted to the left, have 32 bits. */
+bool nnacl_softmax_accepts_short_shifts(const void *params);
 /* The same for s8 under float-even, for a kernel that takes some rows at once. */
 bool nnacl_softmax_accepts_scaled_rows(const void *params);
 #define NNACL_SOFTMAX_ROWS 8

@@ -77,7 +77,12 @@ bool nnacl_softmax_accepts_scaled_rows(const void *params) {
 
 bool nnacl_softmax_accepts_bytes(const void *params) {
     const nnacl_softmax_params *p = params;
-    return p->rounding != NNACL_ROUND_FLOAT_EVEN && p->to == NNACL_S8 && nnacl_softmax_accepts_last_axis(params);
+    return p->to == NNACL_S8 && nnacl_softmax_accepts_last_axis(params);
+}
+
+bool nnacl_softmax_accepts_short_shifts(const void *params) {
+    const nnacl_softmax_params *p = params;
+    return p->shift >= -30 && p->shift <= 14 && nnacl_softmax_accepts_last_axis(params);
 }
 
 static size_t softmax_workspace(const void *params, const nnacl_kernel *kernel) {

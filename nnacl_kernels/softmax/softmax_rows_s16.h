@@ -27,4 +27,20 @@ static inline int32_t nnacl_softmax_exp_s16(const nnacl_softmax_params *p, int32
     return nnacl_curve_at_s16(exponential, nnacl_add_saturate(scaled, 32767));
 }
 
+typedef struct nnacl_softmax_inverse {
+    int32_t factor, right;
+} nnacl_softmax_inverse;
+
+/* One over a sum of exponentials: times factor / 2^right, 1 <= right <= 30. The sum is 1 + a fraction, which has a
+ * place on the curve, times a power of two. */
+static inline nnacl_softmax_inverse nnacl_softmax_invert_s16(uint32_t sum, const int16_t *curve) {
+    int32_t zeros = 1;
+    while (zeros < 30 && !(sum >> (31 - zeros))) {
+        zeros++;
+    }
+    const int64_t fraction = (((int64_t)(int32_t)sum * ((int64_t)1 << (zeros - 1))) + (1 << 13)) >> 14;
+    const int32_t factor = nnacl_curve_at_s16(curve, (int32_t)fraction - (1 << 15) - (1 << 16));
+    return (nnacl_softmax_inverse){factor, 31 - zeros};
+}
+
 #endif

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-#include "nnacl_base.h"
+#include "common/requant.h"
 #include "softmax/exp_powers.h"
+#include "softmax/softmax.h"
 
 typedef struct nnacl_softmax_s8_sums {
     int32_t max;
@@ -42,6 +43,20 @@ static inline nnacl_softmax_s8_sums nnacl_softmax_s8_sum(const int8_t *x, ptrdif
         sums.sum += nnacl_softmax_s8_exp(table, sums.max - x[j * step]);
     }
     return sums;
+}
+
+/* What the exponentials of a row are multiplied with. */
+static inline float nnacl_softmax_s8_factor(const nnacl_softmax_params *p, float sum) {
+    return NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN) ? 1.0f / sum : 1.0f / (sum * p->y_scale);
+}
+
+/* An exponential, times this factor, as an element of y, which has s8. */
+static inline int8_t nnacl_softmax_s8_finish(const nnacl_softmax_params *p, float exponential, float factor) {
+    const int32_t low = -128 - p->y_zero, high = 127 - p->y_zero;
+    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
+        return (int8_t)(nnacl_round_even(exponential * factor / p->y_scale, low, high) + p->y_zero);
+    }
+    return (int8_t)(nnacl_round_away(exponential * factor, low, high) + p->y_zero);
 }
 
 #endif

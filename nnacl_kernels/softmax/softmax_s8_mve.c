@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Along the last axis, with results of s8, but for float-even. */
+/* Along the last axis, with results of s8. */
 #include "common/assembly.h"
-#include "common/requant.h"
 #include "common/share.h"
-#include "softmax/softmax.h"
 #include "softmax/softmax_s8.h"
 
 NNACL_DECLARE(nnacl_softmax_s8_mve);
@@ -13,6 +11,7 @@ typedef struct line {
     int32_t offset; /* to x: the place in the table; where it is packed, minus the steps below the maximum */
     float number;   /* the sum, later what each exponential is multiplied with */
     int32_t zero;
+    float scale; /* of y: what products are divided by under float-even */
 } line;
 
 /* The largest of count (at least 1) elements. */
@@ -23,6 +22,8 @@ void nnacl_softmax_packed_sum_mve(const int8_t *x, int32_t quads, const float *t
 /* y of quads times four elements. */
 void nnacl_softmax_row_mve(const int8_t *x, int32_t quads, const float *table, line *line, int8_t *y);
 void nnacl_softmax_packed_row_mve(const int8_t *x, int32_t quads, const float *table, line *line, int8_t *y);
+void nnacl_softmax_even_row_mve(const int8_t *x, int32_t quads, const float *table, line *line, int8_t *y);
+void nnacl_softmax_packed_even_row_mve(const int8_t *x, int32_t quads, const float *table, line *line, int8_t *y);
 
 /* clang-format off */
 __asm__(NNACL_FUNCTION("nnacl_softmax_max_mve")
@@ -80,15 +81,25 @@ __asm__(NNACL_FUNCTION("nnacl_softmax_max_mve")
     "2:\n"                                                                                                             \
     "vstr   s24, [r3, #4]\n"                                                                                           \
     END NNACL_FUNCTION_END(name)
-#define ROW(name, exponentials)                                                                                        \
+#define NO_DIVISOR ""
+#define DIVISOR "vldr s24, [r3, #12]\n"
+#define AWAY "vcvta.s32.f32 q1, q1\n"
+#define EVEN                                                                                                           \
+    "vdiv.f32 s4, s4, s24\n"                                                                                           \
+    "vdiv.f32 s5, s5, s24\n"                                                                                           \
+    "vdiv.f32 s6, s6, s24\n"                                                                                           \
+    "vdiv.f32 s7, s7, s24\n"                                                                                           \
+    "vcvtn.s32.f32 q1, q1\n"
+#define ROW(name, exponentials, divisor, round)                                                                        \
     NNACL_FUNCTION(name) BEGIN                                                                                         \
     "ldrd   r6, r7, [r3, #4]\n"                                                                                        \
+    divisor                                                                                                            \
     "ldr    r3, [sp, #72]\n"                                                                                           \
     "wls    lr, r1, 2f\n"                                                                                              \
     "1:\n"                                                                                                             \
     exponentials                                                                                                       \
     "vmul.f32 q1, q1, r6\n"                                                                                            \
-    "vcvta.s32.f32 q1, q1\n"                                                                                           \
+    round                                                                                                              \
     "vqadd.s32 q1, q1, r7\n"                                                                                           \
     "vqmovnb.s32 q1, q1\n"                                                                                             \
     "vqmovnb.s16 q1, q1\n"                                                                                             \
@@ -99,13 +110,22 @@ __asm__(NNACL_FUNCTION("nnacl_softmax_max_mve")
 
 __asm__(SUM("nnacl_softmax_sum_mve", PLAIN));
 __asm__(SUM("nnacl_softmax_packed_sum_mve", PACKED));
-__asm__(ROW("nnacl_softmax_row_mve", PLAIN));
-__asm__(ROW("nnacl_softmax_packed_row_mve", PACKED));
+__asm__(ROW("nnacl_softmax_row_mve", PLAIN, NO_DIVISOR, AWAY));
+__asm__(ROW("nnacl_softmax_packed_row_mve", PACKED, NO_DIVISOR, AWAY));
+__asm__(ROW("nnacl_softmax_even_row_mve", PLAIN, DIVISOR, EVEN));
+__asm__(ROW("nnacl_softmax_packed_even_row_mve", PACKED, DIVISOR, EVEN));
 /* clang-format on */
 
 static void run(const nnacl_softmax_params *p, const int8_t *x, const float *table, int8_t *y) {
+    const bool is_even = NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN);
     const int32_t quads = p->depth / 4, max = nnacl_softmax_max_mve(x, p->depth);
-    line k = {(NNACL_NEEDS_PACKED_EXP ? 0 : 255) - max, 0.0f, p->y_zero};
+    line k;
+    k.offset = (NNACL_NEEDS_PACKED_EXP ? 0 : 255) - max;
+    k.number = 0.0f;
+    k.zero = p->y_zero;
+    if (is_even) {
+        k.scale = p->y_scale;
+    }
     if (NNACL_NEEDS_PACKED_EXP) {
         nnacl_softmax_packed_sum_mve(x, quads, table, &k);
     } else {
@@ -114,15 +134,14 @@ static void run(const nnacl_softmax_params *p, const int8_t *x, const float *tab
     for (int32_t j = quads * 4; j < p->depth; j++) {
         k.number += nnacl_softmax_s8_exp(table, max - x[j]);
     }
-    k.number = 1.0f / (k.number * p->y_scale);
+    k.number = nnacl_softmax_s8_factor(p, k.number);
     if (NNACL_NEEDS_PACKED_EXP) {
-        nnacl_softmax_packed_row_mve(x, quads, table, &k, y);
+        (is_even ? nnacl_softmax_packed_even_row_mve : nnacl_softmax_packed_row_mve)(x, quads, table, &k, y);
     } else {
-        nnacl_softmax_row_mve(x, quads, table, &k, y);
+        (is_even ? nnacl_softmax_even_row_mve : nnacl_softmax_row_mve)(x, quads, table, &k, y);
     }
     for (int32_t j = quads * 4; j < p->depth; j++) {
-        const float scaled = nnacl_softmax_s8_exp(table, max - x[j]) * k.number;
-        y[j] = (int8_t)(nnacl_round_away(scaled, -128 - p->y_zero, 127 - p->y_zero) + p->y_zero);
+        y[j] = nnacl_softmax_s8_finish(p, nnacl_softmax_s8_exp(table, max - x[j]), k.number);
     }
 }
 
