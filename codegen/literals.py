@@ -117,6 +117,13 @@ def _scalar(c_type: str, value: object) -> str:
     return _integer(value, "")
 
 
+def string(text: str) -> str:
+    """A text as a string literal in UTF-8, in plain characters only."""
+    unsafe = b'"\\?'
+    pieces = [chr(b) if 32 <= b < 127 and b not in unsafe else f"\\{b:03o}" for b in text.encode()]
+    return '"' + "".join(pieces) + '"'
+
+
 def wrap(items: list[str], indent: str = _INDENT) -> list[str]:
     """Joins items with spaces into indented lines of at most 116 characters."""
     lines: list[str] = []

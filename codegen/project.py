@@ -23,6 +23,7 @@ from ..lower import Ordering, Program, lower
 from ..nnacl_kernels import needs
 from ..regions import MemoryRegion, check_regions
 from ..size_ranges import Size, SizeRange, split
+from ..texts import labels_in
 from ..version import __version__
 from . import closure, cmsis_nn, compact_exp, emit, projects, ramlimit, variants
 from .code_size import Measured
@@ -193,6 +194,7 @@ def generate(
         binary_weights=binary,
         arrivals=fitted.arrivals,
         regions=regions,
+        labels=labels_in(graph.metadata),
     )
     if measured is not None:
         figures: dict[str, Any] = {"stack_size": measured.stack.total, "stack_compiler": measured.compiler}

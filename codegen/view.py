@@ -73,6 +73,8 @@ class TensorView:
     """For people: ``"real = 0.5 * (q - 3)"``; empty without quantization."""
     scale: str
     zero_point: str
+    labels: tuple[str, ...] = ()
+    """String literals: the texts that its integers, or the positions along its last dimension, stand for."""
 
 
 @dataclass(frozen=True)
@@ -246,12 +248,14 @@ def build_view(
     binary_weights: bool,
     arrivals: Arrivals | None = None,
     regions: Sequence[MemoryRegion] = (),
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> ModelView:
     """Everything about a project but its files' texts. ``arrivals``: what the inputs of the program are pieces of;
-    ``regions``: the memories of the chip, which the program was lowered for.
+    ``regions``: the memories of the chip, which the program was lowered for. ``labels``: of inputs and
+    outputs, by name.
     Raises TargetError when the target's memory cannot hold it."""
     constants = Constants(name, target.alignment, binary_weights)
-    scope = _Scope(program, constants, SizeTexts(program, name))
+    scope = _Scope(program, constants, SizeTexts(program, name), labels=labels or {})
     used_bytes = arena_in_use(program)
     layers = tuple(
         dataclasses.replace(_layer(index, call, scope), arena_used=used_bytes[index])
@@ -347,6 +351,8 @@ class _Scope:
     label: str = ""
     """Of the layer that this is a subgraph of, with a ``_`` behind it."""
     arena: str = "arena"
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of inputs and outputs, by name."""
 
     def tensor(self, index: int) -> ProgramTensor:
         return self.program.tensors[index]
@@ -500,7 +506,7 @@ def _address(tensor: ProgramTensor, scope: _Scope) -> str:
 
 
 def _io(tensors: Sequence[ProgramTensor], role: str, scope: _Scope) -> tuple[TensorView, ...]:
-    names = UniqueNames(("_COUNT", "_SCALE", "_ZERO_POINT"))
+    names = UniqueNames(("_COUNT", "_SCALE", "_ZERO_POINT", "_LABELS"))
     views = []
     for position, tensor in enumerate(tensors):
         address = _address(tensor, scope)
@@ -532,6 +538,7 @@ def _io(tensors: Sequence[ProgramTensor], role: str, scope: _Scope) -> tuple[Ten
                 quant="" if quant is None else f"real = {scale.rstrip('f')} * (q - {zero})",
                 scale=scale,
                 zero_point=f"({zero})" if zero.startswith("-") else zero,
+                labels=tuple(map(literals.string, scope.labels.get(tensor.name, ()))),
             )
         )
     return tuple(views)

@@ -37,6 +37,22 @@ class Quantization:
     axis: int | None
 
 
+def read_labels(model: Any, name: str) -> list[str]:
+    """The texts that the integers, or the last positions, of an input or output stand for."""
+    labels: list[str] = []
+    lib = library()
+    while (label := lib.lith_model_label(model, name.encode(), len(labels))) != ffi.NULL:
+        labels.append(text(label))
+    return labels
+
+
+def positions_of(array: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """The position of each text of an array, -1 for one that is not there."""
+    places = {label: index for index, label in reversed(list(enumerate(labels)))}
+    found = [places.get(str(item), -1) for item in array.reshape(-1).tolist()]
+    return np.asarray(found, np.int64).reshape(array.shape)
+
+
 @dataclass(frozen=True, eq=False)
 class TensorSpec:
     """An input or output."""

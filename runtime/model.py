@@ -16,7 +16,16 @@ import numpy as np
 from microlith.errors import InputError, MicrolithError, ShapeError
 from microlith.nnacl_kernels.extension_tables import activate_installed, attached, installed
 from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
-from microlith.runtime.facts import Layer, Memory, Prepacked, Quantization, TensorSpec, read_spec
+from microlith.runtime.facts import (
+    Layer,
+    Memory,
+    Prepacked,
+    Quantization,
+    TensorSpec,
+    positions_of,
+    read_labels,
+    read_spec,
+)
 
 __all__ = ["Layer", "Memory", "Model", "Prepacked", "Quantization", "RunCancelledError", "TensorSpec", "load"]
 
@@ -171,6 +180,7 @@ class Model:
             read_spec(lib.lith_model_output_info, file.pointer, index)
             for index in range(lib.lith_model_output_count(file.pointer))
         )
+        self._labels: dict[str, list[str]] | None = None
         self._read_shapes()
 
     # --- what it is ---------------------------------------------------------------------------------------------
@@ -198,6 +208,16 @@ class Model:
             check(self._lib.lith_model_metadata(self._file.pointer, index, key, value))
             pairs[text(key[0])] = text(value[0])
         return pairs
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """The texts that the integers of inputs and outputs stand for, by name, where the original model has texts
+        there; of an output of real numbers, what the positions along its last dimension stand for."""
+        if self._labels is None:
+            names = [spec.name for spec in (*self._inputs, *self._outputs)]
+            found = {name: read_labels(self._file.pointer, name) for name in names}
+            self._labels = {name: labels for name, labels in found.items() if labels}
+        return self._labels
 
     def size_range(self, symbol: str) -> tuple[int, int]:
         """The smallest and the largest size that dimensions of the inputs of this name may have."""
@@ -267,9 +287,9 @@ class Model:
         """Runs the model once; outputs by name.
 
         Inputs are given by name (``{name: array}``), as a list, or as arguments in the order of ``inputs``; arrays,
-        tensors of other libraries in the memory of the CPU (DLPack), lists or numbers. Sizes that are known at run time
-        only follow the arrays. Other threads go on while it runs. Raises InputError for a wrong name, shape or element
-        type.
+        tensors of other libraries in the memory of the CPU (DLPack), lists or numbers; texts for an input that has
+        ``labels``. Sizes that are known at run time only follow the arrays. Other threads go on while it runs. Raises
+        InputError for a wrong name, shape or element type.
         """
         with self._lock:
             self._set_inputs(self._ordered(inputs, more))
@@ -513,6 +533,8 @@ class Model:
             array = np.asarray(value)
         except (ValueError, BufferError, RuntimeError, TypeError) as error:  # lists of different lengths, a device
             raise InputError(f"input '{spec.name}' is no array: {error}", where=self._file.where) from error
+        if array.dtype.kind in "UO" and spec.name in self.labels:
+            array = positions_of(array, self.labels[spec.name])
         if array.dtype != spec.dtype and not isinstance(value, np.ndarray) and array.dtype.kind in "biuf":
             with np.errstate(all="ignore"):  # what does not fit is refused below
                 converted = array.astype(spec.dtype)

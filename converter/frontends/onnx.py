@@ -19,6 +19,7 @@ from ...errors import InputError, ModelFormatError, ShapeError, UnsupportedError
 from ...ir import Dim, Graph, TensorType, Value
 from ...ops.shape_rules import MAX_RANK
 from ...size_ranges import Size, SizeRange, split
+from ...texts import set_labels
 from ..passes.unique_names import make_names_unique
 from . import (
     onnx_attention,
@@ -45,9 +46,10 @@ from . import (
     onnx_signal,
     onnx_tokens,
 )
-from .onnx_graph import NARROW, Entry, Guesses, Poison, Reject, Row, Tensors, constant, usable_array
+from .onnx_graph import NARROW, Entry, Guesses, Poison, Reject, Row, Tensors, Text, constant, usable_array
 from .onnx_level import Level, Tables, in_order
 from .onnx_load import LoadedModel, all_nodes, load_model, nodes_of, one_line, opset_of
+from .onnx_words import words_of_inputs
 from .problems import problem
 
 ROWS: dict[str, Row] = {
@@ -254,7 +256,8 @@ class _Importer(Level):
 
     def _add_inputs(self) -> None:
         infos = [info for info in self.proto.input if info.name not in self.scope]
-        types = {info.name: self._input_type(info) for info in infos}
+        texts = {name: words for name, words in words_of_inputs(self.proto, self.nodes).items() if words}
+        types = {info.name: self._input_type(info, info.name in texts) for info in infos}
         numbers = {info.name: info.type.tensor_type.elem_type for info in infos}
         if len(types) != len(infos):
             raise self.fail("two inputs have the same name")
@@ -263,6 +266,8 @@ class _Importer(Level):
         for name, type in types.items():
             if name in self.scope:
                 continue
+            if name in texts and name in self.constants:
+                raise InputError(f"input '{name}' is text, and cannot be constant", where=self.where)
             if name in self.constants:
                 self._add_constant_input(name, type)
                 continue
@@ -276,6 +281,10 @@ class _Importer(Level):
             if numbers[name] in NARROW:
                 self.builder.narrow[id(value)] = numbers[name]
             self.builder.begin(name, "input")
+            if name in texts:
+                self.scope[name] = Text(value, tuple(texts[name]))
+                set_labels(self.graph.metadata, name, texts[name])
+                continue
             self.scope[name] = value if type.dtype is not DType.f16 else self.builder.cast(value, DType.f32)
 
     def _add_constant_input(self, name: str, type: TensorType) -> None:
@@ -284,14 +293,14 @@ class _Importer(Level):
             raise InputError(f"input '{name}' is {type.dtype.numpy}, the constant is {array.dtype}", where=self.where)
         self.scope[name] = constant(usable_array(array, name), name)
 
-    def _input_type(self, info: onnx.ValueInfoProto) -> TensorType:
+    def _input_type(self, info: onnx.ValueInfoProto, is_text: bool) -> TensorType:
         if not info.type.HasField("tensor_type"):
             kind = info.type.WhichOneof("value") or "no type"
             return self._reject_input(info.name, f"it is {kind}, only tensors are supported")
         tensor = info.type.tensor_type
         given = self.given.get(info.name)
         try:
-            dtype = _dtype(tensor.elem_type)
+            dtype = _dtype(tensor.elem_type, is_text)
         except Reject as error:
             return self._reject_input(info.name, error.reason, error.hint)
         if not tensor.HasField("shape"):
@@ -363,6 +372,10 @@ class _Importer(Level):
         for info in self.proto.output:
             self.builder.begin(info.name, "output")
             entry = self.as_value(self.scope[info.name])
+            columns: Sequence[str] = self.builder.columns.get(info.name, ())
+            if isinstance(entry, Text):
+                columns, entry = entry.words, entry.value
+            set_labels(self.graph.metadata, info.name, columns)
             if not isinstance(entry, Value):
                 is_sequence = isinstance(entry, Tensors)
                 what = "it is a sequence of tensors" if is_sequence else "it is a size that is known only at run time"
@@ -370,8 +383,8 @@ class _Importer(Level):
                 continue
             try:
                 # A tensor stands for the list of maps that ZipMap makes.
-                is_tensor = info.type.HasField("tensor_type")
-                declared = _dtype(info.type.tensor_type.elem_type) if is_tensor else entry.dtype
+                is_number = info.type.HasField("tensor_type") and not columns
+                declared = _dtype(info.type.tensor_type.elem_type) if is_number else entry.dtype
             except Reject as error:
                 self.rejected.append(problem(info.name, "output", error.reason, error.hint))
                 continue
@@ -383,7 +396,10 @@ class _Importer(Level):
             self.graph.outputs.append(entry)
 
 
-def _dtype(data_type: int) -> DType:
+def _dtype(data_type: int, is_text: bool = False) -> DType:
+    """The row of an ONNX element type at inputs and outputs; those of texts are positions in a list."""
+    if is_text and data_type == onnx.TensorProto.STRING:
+        return DType.s64
     if data_type == onnx.TensorProto.BFLOAT16:
         raise Reject("element type BFLOAT16 is not supported at inputs and outputs", "export the model in float32")
     return DType.f16 if data_type == onnx.TensorProto.FLOAT16 else onnx_data.held_type(data_type)

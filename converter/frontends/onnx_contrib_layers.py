@@ -39,7 +39,7 @@ def fused_gemm(g: Builder, node: OnnxNode) -> Value:
 
 def bias_softmax(g: Builder, node: OnnxNode) -> Value:
     """BiasSoftmax: softmax of a sum, over the axes from ``axis``, whose dimensions must be one."""
-    x, bias = node.value(0), node.value(1)
+    x, bias = node.real_value(0), node.real_value(1)
     axis = axis_of(node, "axis", 1, len(x.shape))
     node.ignore("is_inner_broadcast")
     if axis != len(x.shape) - 1:

@@ -25,6 +25,7 @@ from ...nnacl_kernels import catalogue
 from ...ops.shape_rules import within_ranges
 from ..passes.edits import carry_decoded
 from ..passes.fold_constants import folded_output
+from .onnx_words import texts_of
 from .problems import attribute_in
 
 WITHOUT_EFFECT = frozenset(
@@ -107,7 +108,15 @@ class Tensors:
     items: tuple[Value, ...]
 
 
-Entry = Value | Sizes | Tensors | Poison | None
+@dataclass(frozen=True)
+class Text:
+    """A tensor of texts: for each its position in a list of words, -1 when it is none of them."""
+
+    value: Value
+    words: tuple[str, ...]
+
+
+Entry = Value | Sizes | Tensors | Text | Poison | None
 
 
 class OnnxNode:
@@ -144,7 +153,16 @@ class OnnxNode:
             return entry.lower()
         if isinstance(entry, Tensors):
             raise Reject(f"input {index} is a sequence of tensors", "export with tensors only")
+        if isinstance(entry, Text):
+            raise Reject(f"input {index} is text", "use numbers in place of texts")
         raise Reject(f"input {index} holds sizes that are known only at run time", FIX_SIZES)
+
+    def real_value(self, index: int) -> Value:
+        """Input ``index``, which must be there and be a tensor of real numbers."""
+        x = self.value(index)
+        if x.dtype not in (DType.f32, DType.f64):
+            raise Reject(f"input {index} is {x.dtype.name}, expected real numbers")
+        return x
 
     def optional(self, index: int) -> Value | None:
         return self.value(index) if self.has(index) else None
@@ -214,6 +232,11 @@ class OnnxNode:
     def tensor(self, name: str) -> np.ndarray | None:
         attribute = self._attribute(name, AttributeProto.TENSOR)
         return None if attribute is None else array_of(attribute.t)
+
+    def text_tensor(self, name: str) -> list[str] | None:
+        """The elements of an attribute that is a tensor of texts."""
+        attribute = self._attribute(name, AttributeProto.TENSOR)
+        return None if attribute is None else texts_of(attribute.t)
 
     def subgraph(self, name: str) -> onnx.GraphProto:
         attribute = self._attribute(name, AttributeProto.GRAPH)
@@ -324,6 +347,8 @@ class Builder:
         """Identities of the values that the current node has made."""
         self.narrow: dict[int, int] = {}
         """The ONNX element type of inputs and constants of less than a byte, by identity."""
+        self.columns: dict[str, list[str]] = {}
+        """What the positions along the last dimension of some results stand for, by their names in the model."""
         self._names: set[str] = set()
         self._kept: list[Value] = []
 

@@ -14,7 +14,7 @@ from ...ir import Graph, TensorType, Value
 from ...size_ranges import SizeRange
 from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
-from . import onnx_control
+from . import onnx_control, onnx_text
 from .onnx_graph import (
     NARROW,
     Builder,
@@ -26,6 +26,7 @@ from .onnx_graph import (
     Row,
     Sizes,
     Tensors,
+    Text,
     Undecided,
     array_of,
     constant,
@@ -120,6 +121,8 @@ class Level:
             return entry
         if isinstance(entry, Value):
             return self.capture(entry)
+        if isinstance(entry, Text):
+            return replace(entry, value=self.capture(entry.value))
         if isinstance(entry, Tensors):
             return Tensors(tuple(self.capture(item) for item in entry.items))
         if isinstance(entry, Sizes) and entry.lower is not None:
@@ -244,6 +247,9 @@ class Level:
     def _add_initializers(self, graph: onnx.GraphProto) -> None:
         for tensor in graph.initializer:
             try:
+                if tensor.data_type == onnx.TensorProto.STRING:
+                    self.scope[tensor.name] = onnx_text.text_constant(tensor)
+                    continue
                 mapped = self.mapped.get(tensor.name)
                 array = array_of(tensor) if mapped is None else usable_array(mapped, tensor.name)
                 self.scope[tensor.name] = made = constant(array, tensor.name)
@@ -289,9 +295,10 @@ class Level:
             if not name:
                 continue
             result = results[position] if position < len(results) else Poison()
-            if isinstance(result, Value) and id(result) in created:
-                created.remove(id(result))
-                result.name = name
+            value = result.value if isinstance(result, Text) else result
+            if isinstance(value, Value) and id(value) in created:
+                created.remove(id(value))
+                value.name = name
             self.scope[name] = result
 
     def _results(self, node: OnnxNode) -> Sequence[Entry]:
@@ -306,6 +313,12 @@ class Level:
             return self._poisoned(node, row)
         if row is None and node.op not in CONTROL and domain in DEFAULT_DOMAIN and self._is_guessed(node):
             raise Reject(*why_unknown(node), certain=True)
+        if onnx_text.is_about_text(node):
+            return onnx_text.convert(self.builder, node, lambda numbers: self._of_numbers(numbers, row))
+        return self._of_numbers(node, row)
+
+    def _of_numbers(self, node: OnnxNode, row: Row | None) -> Sequence[Entry]:
+        domain = node.proto.domain
         if node.op == "Shape":
             return self._sizes(node, [shape_of(node)])
         if node.op == "Size":

@@ -19,7 +19,7 @@ def negative_log_likelihood(g: Builder, node: OnnxNode) -> Value:
 
 def softmax_cross_entropy(g: Builder, node: OnnxNode) -> list[Value]:
     """SoftmaxCrossEntropyLoss, and the log probabilities as its second output."""
-    x = node.value(0)
+    x = node.real_value(0)
     if len(x.shape) < 2:
         raise Reject(f"the scores have shape {x.shape}, expected [N, C, ...]")
     logarithms = g.add("log_softmax", [x], {"axis": 1})

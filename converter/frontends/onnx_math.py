@@ -210,7 +210,7 @@ def hardmax(g: Builder, node: OnnxNode) -> Value:
 
 def _softmax(op: str) -> Row:
     def row(g: Builder, node: OnnxNode) -> Value:
-        x = node.value(0)
+        x = node.real_value(0)
         rank = len(x.shape)
         axis = axis_of(node, "axis", -1 if node.opset >= 13 else 1, rank)
         if node.opset >= 13 or axis == rank - 1:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, Entry, OnnxNode, Reject, Row, Text
 from .onnx_svm import ROWS as SVM
+from .onnx_text import ROWS as TEXT
+from .onnx_text import label_default, label_numbers, label_texts, numbers_to_text
 from .onnx_trees import ROWS as TREES
 from .onnx_trees import chosen_label, labels_of, transformed
 
@@ -36,7 +41,7 @@ def linear_regressor(g: Builder, node: OnnxNode) -> Value:
     return transformed(g, _linear(g, node, node.integer("targets", 1)), node.text("post_transform", "NONE"))
 
 
-def linear_classifier(g: Builder, node: OnnxNode) -> list[Value]:
+def linear_classifier(g: Builder, node: OnnxNode) -> list[Value | Text]:
     """LinearClassifier with a row of coefficients for each class."""
     labels = labels_of(node)
     node.ignore("multi_class")
@@ -98,7 +103,7 @@ def feature_extractor(g: Builder, node: OnnxNode) -> Value:
     """ArrayFeatureExtractor: some elements of the last dimension."""
     x = node.value(0)
     positions = node.value(1)
-    positions = g.reshape(positions, (positions.type.count,)) if positions.type.is_static else positions
+    positions = g.reshape(positions, (positions.type.count if positions.type.is_static else None,))
     x = g.reshape(x, (1, *x.shape)) if len(x.shape) == 1 else x
     return g.add("gather", [x, g.cast(positions, DType.s64)], {"axis": len(x.shape) - 1})
 
@@ -121,19 +126,29 @@ def one_hot_encoder(g: Builder, node: OnnxNode) -> Value:
     return g.cast(g.add("equal", [column, g.const(np.asarray(categories, np.int64), "categories")]), DType.f32)
 
 
-def label_encoder(g: Builder, node: OnnxNode) -> Value:
-    """LabelEncoder from numbers to numbers."""
-    keys, values = _table(node, "keys"), _table(node, "values")
-    defaults = {"i": node.integer("default_int64", -1), "f": node.real("default_float", -0.0)}
-    default = node.tensor("default_tensor")
-    if keys is None or values is None or keys.size != values.size or not keys.size:
-        raise Reject("its table is text, or has no values", "use numbers")
+def label_encoder(g: Builder, node: OnnxNode) -> Sequence[Entry]:
+    """LabelEncoder of numbers."""
+    if (classes := node.texts("classes_strings")) is not None:
+        node.ignore("default_int64")
+        default = node.text("default_string", "_Unused")
+        return [numbers_to_text(g, node.value(0), np.arange(len(classes)), classes, default)]
+    keys = _table(node, "keys")
+    if keys is None:
+        raise Reject("its table is of texts, its input is not")
+    if (texts := label_texts(node, "values")) is not None:
+        if keys.size != len(texts):
+            raise Reject(f"its table has {keys.size} keys and {len(texts)} values")
+        node.ignore("default_int64", "default_float")
+        return [numbers_to_text(g, node.value(0), keys, texts, label_default(node))]
+    values, default_number = label_numbers(node)
+    if keys.size != values.size or not keys.size:
+        raise Reject(f"its table has {keys.size} keys and {values.size} values")
     x = node.value(0)
-    y = g.const(np.asarray(defaults[values.dtype.kind] if default is None else default.reshape(-1)[0], values.dtype))
+    y = g.const(np.asarray(default_number, values.dtype))
     for key, value in zip(keys, values, strict=True):
         is_key = g.add("is_nan", [x]) if key != key else g.add("equal", [x, g.const(np.asarray(key, x.dtype.numpy))])
         y = g.add("where", [is_key, g.const(value), y])
-    return y
+    return [y]
 
 
 def _table(node: OnnxNode, name: str) -> np.ndarray | None:
@@ -146,8 +161,10 @@ def _table(node: OnnxNode, name: str) -> np.ndarray | None:
 
 
 def zip_map(g: Builder, node: OnnxNode) -> Value:
-    """ZipMap: the scores as they are; a tensor stands for the list of maps."""
-    node.ignore("classlabels_int64s", "classlabels_strings")
+    """ZipMap: the scores as they are; a tensor stands for the list of maps, whose keys name its columns."""
+    g.columns[node.output_names[0]] = [
+        *(node.texts("classlabels_strings") or map(str, node.integers("classlabels_int64s") or []))
+    ]
     return node.value(0)
 
 
@@ -155,13 +172,14 @@ ROWS: dict[tuple[str, str], Row] = {
     (DOMAIN, name): row
     for name, row in {
         **SVM,
+        **TEXT,
         **TREES,
         "ArrayFeatureExtractor": feature_extractor,
         "Binarizer": binarizer,
         "FeatureVectorizer": feature_vectorizer,
         "Imputer": imputer,
-        "LabelEncoder": label_encoder,
-        "LinearClassifier": linear_classifier,
+        "LabelEncoder": cast(Row, label_encoder),
+        "LinearClassifier": cast(Row, linear_classifier),
         "LinearRegressor": linear_regressor,
         "Normalizer": normalizer,
         "OneHotEncoder": one_hot_encoder,

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, OnnxNode, Reject, Row, Text
 from .onnx_trees import chosen_label, labels_of
 
 
@@ -67,7 +69,7 @@ LEAST_PROBABILITY = 1e-7
 """Of one class of a pair, as ONNX Runtime has it."""
 
 
-def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
+def svm_classifier(g: Builder, node: OnnxNode) -> list[Value | Text]:
     """SVMClassifier: each pair of classes decides for one of them, the most votes win. The scores are the decisions of
     the pairs (of two classes: for each), or the probabilities of the classes: a sigmoid makes one of each decision, and
     these are coupled."""
@@ -113,4 +115,4 @@ def svm_classifier(g: Builder, node: OnnxNode) -> list[Value]:
     return [label, g.add("concat", [g.add("neg", [decisions]), decisions], {"axis": 1})]
 
 
-ROWS: dict[str, Row] = {"SVMClassifier": svm_classifier, "SVMRegressor": svm_regressor}
+ROWS: dict[str, Row] = {"SVMClassifier": cast(Row, svm_classifier), "SVMRegressor": svm_regressor}

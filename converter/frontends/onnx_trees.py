@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
 from ...ops.tree import EQUAL, MISSING, SUM
-from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, OnnxNode, Reject, Row, Text
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 """Comparisons by their number; 6 is membership."""
@@ -246,7 +247,7 @@ def regressor(g: Builder, node: OnnxNode) -> Value:
     return transformed(g, g.cast(y, DType.f32), node.text("post_transform", "NONE"))
 
 
-def classifier(g: Builder, node: OnnxNode) -> list[Value]:
+def classifier(g: Builder, node: OnnxNode) -> list[Value | Text]:
     """TreeEnsembleClassifier: labels, and scores of all classes."""
     labels = labels_of(node)
     forest = older_forest(node, "class")
@@ -268,14 +269,14 @@ def classifier(g: Builder, node: OnnxNode) -> list[Value]:
 
 
 def _two_classes(
-    g: Builder, node: OnnxNode, y: Value, forest: Forest, labels: np.ndarray, column: int, transform: str
-) -> list[Value]:
+    g: Builder, node: OnnxNode, y: Value, forest: Forest, labels: Labels, column: int, transform: str
+) -> list[Value | Text]:
     """Two classes of which the trees score one: the other one gets what is missing."""
     score = g.add("gather", [y, g.const(np.asarray([column], np.int64))], {"axis": 1})
     positive = all(weight >= 0 for leaf in forest.weights for _, weight in leaf)
     is_second = g.add("greater", [score, g.const(np.float32(0.5 if positive else 0.0), "threshold")])
-    label = g.add("where", [is_second, g.const(labels[1]), g.const(labels[0])])
-    label = g.reshape(label, label.shape[:1])
+    number = g.add("where", [is_second, g.const(labels.numbers[1]), g.const(labels.numbers[0])])
+    label = labels.of(g.reshape(number, number.shape[:1]))
     if column == 1:
         return [label, transformed(g, y, transform)]
     other = g.add("neg", [score])
@@ -285,20 +286,38 @@ def _two_classes(
     return [label, g.add("sigmoid", [both]) if transform == "LOGISTIC" else both]
 
 
-def labels_of(node: OnnxNode) -> np.ndarray:
-    """The labels of the classes, which must be integers."""
-    labels = node.integers("classlabels_int64s") or node.integers("classlabels_ints")
-    if labels is None:
-        if node.texts("classlabels_strings") is not None:
-            raise Reject("the labels are text", "export the classifier with integer labels")
+@dataclass(frozen=True)
+class Labels:
+    """What the classes of a classifier are called: numbers, or texts, of which there are the positions."""
+
+    numbers: np.ndarray
+    words: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def of(self, label: Value) -> Value | Text:
+        """The labels that some numbers stand for."""
+        return label if self.words is None else Text(label, self.words)
+
+
+def labels_of(node: OnnxNode) -> Labels:
+    """The labels of the classes."""
+    texts = node.texts("classlabels_strings")
+    numbers = node.integers("classlabels_int64s") or node.integers("classlabels_ints")
+    if numbers:
+        return Labels(np.asarray(numbers, np.int64), None)
+    if not texts:
         raise Reject("it has no labels")
-    return np.asarray(labels, np.int64)
+    return Labels(np.arange(len(texts)), tuple(texts))
 
 
-def chosen_label(g: Builder, scores: Value, labels: np.ndarray) -> Value:
+def chosen_label(g: Builder, scores: Value, labels: Labels) -> Value | Text:
     """[N]: the label of the largest score."""
     position = g.add("argmax", [scores], {"axis": 1, "keep_dims": 0, "to": DType.s64.value})
-    return g.add("gather", [g.const(labels, "labels"), position], {"axis": 0})
+    if labels.words is not None:
+        return labels.of(position)
+    return g.add("gather", [g.const(labels.numbers, "labels"), position], {"axis": 0})
 
 
 def transformed(g: Builder, y: Value, transform: str) -> Value:
@@ -320,6 +339,6 @@ def transformed(g: Builder, y: Value, transform: str) -> Value:
 
 ROWS: dict[str, Row] = {
     "TreeEnsemble": tree_ensemble,
-    "TreeEnsembleClassifier": classifier,
+    "TreeEnsembleClassifier": cast(Row, classifier),
     "TreeEnsembleRegressor": regressor,
 }

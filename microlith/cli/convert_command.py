@@ -27,6 +27,7 @@ from .console import (
     print_json,
 )
 from .constants import ConstantOption, parse_constants
+from .label_notes import print_labels
 from .ops_option import OpsOption
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ def command(
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
     from microlith.prepack import TARGETS, prepack
+    from microlith.texts import labels_in
 
     if has_identifier(model):
         raise InputError("is a .lith file already", where=str(model), hint="use it with run, codegen or inspect")
@@ -193,6 +195,7 @@ def command(
         "contract": graph.contract,
         "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
         "prepacked": None if packed is None else {"target": packed.target, "constants": len(packed.inputs)},
+        "labels": labels_in(graph.metadata),
         "passes": steps,
         "quantization": summaries[0].as_dict() if summaries else None,
     }
@@ -228,3 +231,4 @@ def command(
         f"[bold]{path}[/bold]: {plural(len(graph.nodes), 'node')}, {bytes_text(size)}, {costs}",
         highlight=False,
     )
+    print_labels(graph, 5)

@@ -19,6 +19,7 @@ from .console import (
     print_json,
 )
 from .constants import ConstantOption
+from .label_notes import print_labels
 from .ops_option import OpsOption
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def command(
     from microlith.ops import fused
     from microlith.ops.compressed import weight_bits
     from microlith.text import to_text
+    from microlith.texts import PREFIX, labels_in
 
     graph = open_graph(model, shapes, constants)
     if as_text:
@@ -88,7 +90,8 @@ def command(
         "macs": sum(layer["macs"] for layer in layers),
         "parameters": _parameters(graph),
         "constant_bytes": sum(value.type.nbytes for value in weights),
-        "metadata": graph.metadata,
+        "metadata": {key: text for key, text in graph.metadata.items() if not key.startswith(PREFIX)},
+        "labels": labels_in(graph.metadata),
         "in_float": floats,
         "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
     }
@@ -111,6 +114,7 @@ def command(
     console.print(table)
     for name, item in graph.ranges.items():
         console.print(f"size {name}: {item.low} to {item.high}", highlight=False)
+    print_labels(graph)
     table = Table("#", "op", "name", "output", "MACs", "constants", "bits")
     for layer, node in zip(layers, graph.nodes, strict=True):
         macs = count_text(layer["macs"]) if layer["macs"] else ""

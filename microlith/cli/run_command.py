@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from .console import (
@@ -20,6 +22,7 @@ from .console import (
     noise_for,
     print_json,
 )
+from .label_notes import shown_text
 from .ops_option import OpsOption
 
 NAME = "run"
@@ -63,6 +66,7 @@ def command(
             assert random is not None
             arrays = noise_for(((spec.name, spec.shape, spec.dtype) for spec in session.inputs), shapes, random)
         results = session.run(arrays)
+        labels = session.labels
     if outputs is not None:
         buffer = io.BytesIO()
         np.savez(buffer, **dict[str, Any](results))
@@ -74,7 +78,18 @@ def command(
     for name, array in results.items():
         shape = ",".join(map(str, array.shape))
         flat = array.reshape(-1)
-        first = " ".join(f"{value:.6g}" for value in flat[:6].tolist()) + (" ..." if flat.size > 6 else "")
+        first = " ".join(_named(array, index, labels.get(name)) for index in range(min(flat.size, 6)))
+        first += " ..." if flat.size > 6 else ""
         low, high, mean = (flat.min(), flat.max(), flat.mean()) if flat.size else (0, 0, 0)
         table.add_row(name, f"{array.dtype}[{shape}]", f"{low:.6g}", f"{high:.6g}", f"{mean:.6g}", first)
     console.print(table)
+
+
+def _named(array: np.ndarray, index: int, labels: Sequence[str] | None) -> str:
+    """An element, and the text that it or its position stands for."""
+    value = array.reshape(-1)[index].item()
+    number = f"{value:.6g}"
+    if labels is None:
+        return number
+    place = value if array.dtype.kind in "iu" else index % array.shape[-1] if array.ndim else 0
+    return f"{number} ({escape(shown_text(labels[place]))})" if 0 <= place < len(labels) else number

@@ -154,7 +154,17 @@ static unsigned char *load_input(tool *self, const options *chosen, int32_t inde
     return bytes;
 }
 
-static void print_value(int32_t dtype, const unsigned char *bytes, size_t index) {
+/* The text that a number or a position stands for. */
+static void print_label(const lith_model *model, const char *tensor, int64_t index) {
+    const char *label = lith_model_label(model, tensor, index);
+    if (label != NULL) {
+        printf(" (%s)", label);
+    }
+}
+
+static void print_value(const lith_model *model, const lith_tensor_info *info, const unsigned char *bytes,
+                        size_t index) {
+    int32_t dtype = info->dtype;
     const char *name = lith_dtype_name(dtype);
     size_t element = lith_dtype_size(dtype);
     const unsigned char *place = bytes + index * element;
@@ -162,6 +172,9 @@ static void print_value(int32_t dtype, const unsigned char *bytes, size_t index)
         float value;
         memcpy(&value, place, sizeof value);
         printf(" %.6g", (double)value);
+        if (info->rank > 0 && info->dims[info->rank - 1] > 0) {
+            print_label(model, info->name, (int64_t)(index % (size_t)info->dims[info->rank - 1]));
+        }
     } else if (strcmp(name, "f64") == 0) {
         double value;
         memcpy(&value, place, sizeof value);
@@ -174,6 +187,7 @@ static void print_value(int32_t dtype, const unsigned char *bytes, size_t index)
         bool negative = name[0] == 's' && (bits >> (8 * element - 1) & 1) != 0;
         int64_t value = (int64_t)(negative && element < 8 ? bits | UINT64_MAX << (8 * element) : bits);
         printf(" %lld", (long long)value);
+        print_label(model, info->name, value);
     }
 }
 
@@ -205,7 +219,7 @@ static void show_outputs(const tool *self, const options *chosen) {
         }
         printf("]:");
         for (size_t j = 0; j < count && j < 10; j++) {
-            print_value(info.dtype, data, j);
+            print_value(self->model, &info, data, j);
         }
         puts(count > 10 ? " ..." : "");
         if (chosen->output_dir != NULL) {

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,8 @@ from microlith.codegen.symbols import own_sources
 from microlith.converter import convert, import_model
 from microlith.errors import MicrolithError, UnsupportedError
 from microlith.ir import Graph, Value
+from microlith.runtime.facts import positions_of
+from microlith.texts import labels_in
 
 FLAGS = (
     "-std=c11",
@@ -53,6 +55,15 @@ class Program:
     expected: Sequence[Any]
     project: execute.Project | None = None
     outcome: Outcome | None = None
+    labels: dict[str, list[str]] = field(default_factory=dict)
+    """The texts that integers of inputs and outputs stand for."""
+
+    @property
+    def given(self) -> dict[str, np.ndarray]:
+        """The inputs by name, texts as the integers that stand for them."""
+        arrays = dict(zip(input_names(self.case.model), self.inputs, strict=False))
+        texts = {name: positions_of(arrays[name], self.labels[name]) for name in self.labels if name in arrays}
+        return {**arrays, **texts}
 
     def fail(self, status: str, reason: str) -> None:
         self.outcome = Outcome(status, reason)
@@ -79,7 +90,8 @@ def programs(cases: Sequence[Case], folder: Path) -> list[Program]:
 
 def _generate(program: Program, name: str, folder: Path) -> None:
     graph = static_graph(program.case.model, program.inputs)
-    given = dict(zip(input_names(program.case.model), program.inputs, strict=False))
+    program.labels = labels_in(graph.metadata)
+    given = program.given
     sample = {value.name: given[value.name] for value in graph.inputs}
     with np.errstate(all="ignore"):
         generate(graph, "host", folder, name=name, samples=[sample])
@@ -195,7 +207,7 @@ def run(program: Program, library: ctypes.CDLL) -> Outcome:
         return program.outcome
     assert program.project is not None
     name, report = program.project.name, program.project.report
-    given = dict(zip(input_names(program.case.model), program.inputs, strict=False))
+    given = program.given
     arena = _aligned(report["arena_bytes"])
     instance = (ctypes.c_void_p * 1)()
     status = _function(library, f"{name}_init", ctypes.c_int)(
@@ -221,7 +233,8 @@ def _outputs(program: Program, library: ctypes.CDLL, instance: Any) -> Iterator[
         array = np.empty(tensor["shape"], execute.DType[tensor["dtype"]].numpy)
         if array.nbytes:
             ctypes.memmove(array.ctypes.data, address, array.nbytes)
-        yield array
+        labels = program.labels.get(tensor["name"])
+        yield array if labels is None else np.asarray(labels, object)[array]
 
 
 def _function(library: ctypes.CDLL, name: str, result: Any) -> Any:

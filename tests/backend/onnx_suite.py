@@ -160,7 +160,12 @@ class Prepared(BackendRep):  # type: ignore[misc]
         """The outputs in the order of the model."""
         with np.errstate(all="ignore"):
             results = self.model.run([np.asarray(item) for item in inputs])
-        return tuple(results[spec.name] for spec in self.model.outputs)
+        return tuple(self._with_texts(spec.name, results[spec.name]) for spec in self.model.outputs)
+
+    def _with_texts(self, name: str, result: np.ndarray) -> np.ndarray:
+        """An output with the texts that its integers stand for."""
+        labels = self.model.labels.get(name)
+        return result if labels is None or result.dtype.kind != "i" else np.asarray(labels, object)[result]
 
 
 class MicrolithBackend(Backend):  # type: ignore[misc]

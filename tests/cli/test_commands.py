@@ -179,3 +179,42 @@ def test_a_constant_instead_of_an_input(cli: Cli, tmp_path: Path) -> None:
     assert "no such file" in cli("check", path, "--constant", "shape=nowhere.npy").err
     assert "no input 'form'" in cli("check", path, "--constant", f"form={tmp_path / 'shape.npy'}").err
     assert "finished" in cli("check", tmp_path / "reshape.lith", "--constant", f"shape={tmp_path / 'shape.npy'}").err
+
+
+def test_texts_of_a_classifier(cli: Cli, tmp_path: Path) -> None:
+    """convert, inspect and run say what the integers of its label and the columns of its scores stand for."""
+    classifier = onnx.helper.make_node(
+        "LinearClassifier",
+        ["x"],
+        ["label", "scores"],
+        domain="ai.onnx.ml",
+        coefficients=[1.0, 0.0, 0.0, 1.0],
+        intercepts=[0.0, 0.0],
+        classlabels_strings=["cat", "dog [big]"],
+    )
+    names = onnx.helper.make_node(
+        "ZipMap", ["scores"], ["chances"], domain="ai.onnx.ml", classlabels_strings=["cat", "dog [big]"]
+    )
+    text, real = onnx.TensorProto.STRING, onnx.TensorProto.FLOAT
+    chances = onnx.helper.make_map_type_proto(text, onnx.helper.make_tensor_type_proto(real, []))
+    graph = onnx.helper.make_graph(
+        [classifier, names],
+        "pets",
+        [onnx.helper.make_tensor_value_info("x", real, [1, 2])],
+        [
+            onnx.helper.make_tensor_value_info("label", text, [1]),
+            onnx.helper.make_value_info("chances", onnx.helper.make_sequence_type_proto(chances)),
+        ],
+    )
+    opsets = [onnx.helper.make_opsetid("", 18), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
+    model, lith = tmp_path / "pets.onnx", tmp_path / "pets.lith"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), model)
+    converted = cli("convert", model, "-o", lith)
+    assert "output label: integers stand for texts: 0 cat, 1 dog [big]" in " ".join(converted.out.split())
+    report = json.loads(cli("inspect", lith, "--json").out)
+    assert report["labels"] == {"label": ["cat", "dog [big]"], "chances": ["cat", "dog [big]"]}
+    assert report["metadata"] == {}
+    np.savez(tmp_path / "x.npz", x=np.array([[0.25, 4]], np.float32))
+    shown = " ".join(cli("run", lith, "--inputs", tmp_path / "x.npz").out.split())
+    assert "1 (dog [big])" in shown
+    assert "0.25 (cat) 4 (dog [big])" in shown

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx_models import check, converted, make_model, numbers, save
 
 from microlith.converter import convert
@@ -172,6 +172,20 @@ def test_types_that_do_not_fit(tmp_path: Path) -> None:
     assert isinstance(error, UnsupportedError)
     assert "f32" in str(error)
     assert "s64" in str(error)
+
+
+def test_integers_where_real_numbers_belong(tmp_path: Path) -> None:
+    """In front of it a constant, so that it would be computed at conversion."""
+    data = numpy_helper.from_array(np.arange(3, dtype=np.int8))
+    constant = helper.make_node("Constant", [], ["c"], value=data)
+    nodes = [
+        constant,
+        helper.make_node("LogSoftmax", ["c"], ["p"], name="n"),
+        helper.make_node("Add", ["x", "p"], ["y"]),
+    ]
+    error = error_of(make_model(nodes, {"x": (3,)}, ["y"]), tmp_path)
+    assert isinstance(error, UnsupportedError)
+    assert "expected real numbers" in error.items[0].reason
 
 
 @pytest.mark.parametrize("elem_type", [TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.BFLOAT16])

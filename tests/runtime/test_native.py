@@ -10,6 +10,11 @@ import pytest
 from lith_models import Case
 from native_build import ROOT, build, execute, require_tools
 
+from microlith import modelfile, runtime
+from microlith.dtypes import DType
+from microlith.ir import Graph, TensorType, Value
+from microlith.texts import set_labels
+
 CLIENT = Path(__file__).parent / "c_client.c"
 CPP_CLIENT = Path(__file__).parent / "cpp_client.cpp"
 
@@ -137,3 +142,23 @@ def test_header_is_c_and_cpp(compiler: str, tmp_path: Path) -> None:
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     include = f"-I{ROOT / 'runtime' / 'include'}"
     execute([compiler, standard, *warnings, include, "-c", source, "-o", tmp_path / "use.o"])
+
+
+def test_lith_run_names_what_numbers_stand_for(tmp_path: Path) -> None:
+    graph = Graph("names")
+    x = Value("x", TensorType(DType.f32, (2, 3)))
+    graph.inputs.append(x)
+    best = graph.add("argmax", [x], {"axis": 1, "keep_dims": 0, "to": DType.s64.value})
+    twice = graph.add("add", [x, x])
+    best.output.name, twice.output.name = "best", "twice"
+    graph.outputs += [best.output, twice.output]
+    set_labels(graph.metadata, "best", ["cat", "dog"])
+    set_labels(graph.metadata, "twice", ["a", "b", "c"])
+    path = tmp_path / "names.lith"
+    modelfile.save(graph, path)
+    np.save(tmp_path / "x.npy", np.array([[0, 1, 0], [0, 0, 1]], np.float32))
+    program = build("release") / "lith_run"
+    lines = execute([program, path, "--input", f"x={tmp_path / 'x.npy'}"]).splitlines()
+    assert "best s64[2]: 1 (dog) 2" in lines
+    assert "twice f32[2,3]: 0 (a) 2 (b) 0 (c) 0 (a) 0 (b) 2 (c)" in lines
+    assert runtime.load(path).labels == {"best": ["cat", "dog"], "twice": ["a", "b", "c"]}
