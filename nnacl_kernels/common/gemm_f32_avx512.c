@@ -1,36 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/gemm_f32_avx512.h"
 
-static inline void tile_store(const nnacl_tile *t, float *y, __mmask16 lanes, __m512 sum) {
-    if (t->ends) { /* the operand order keeps a NaN */
-        sum = _mm512_min_ps(_mm512_set1_ps(t->clamp_max), _mm512_max_ps(_mm512_set1_ps(t->clamp_min), sum));
-    }
-    _mm512_mask_storeu_ps(y, lanes, sum);
+#include <math.h>
+
+/* What the sums become; a sum that goes on is not clamped. The operand order keeps a NaN. */
+typedef struct tile_clamp {
+    __m512 low, high;
+} tile_clamp;
+
+NNACL_ALWAYS_INLINE tile_clamp tile_clamp_of(const nnacl_tile *t) {
+    return (tile_clamp){_mm512_set1_ps(t->ends ? t->clamp_min : -INFINITY),
+                        _mm512_set1_ps(t->ends ? t->clamp_max : INFINITY)};
+}
+
+NNACL_ALWAYS_INLINE __m512 tile_clamped(tile_clamp clamp, __m512 sum) {
+    return _mm512_min_ps(clamp.high, _mm512_max_ps(clamp.low, sum));
+}
+
+/* What was read of a tile is read anew behind this: gcc would keep it in the vector registers that sums need. */
+NNACL_ALWAYS_INLINE void forget(void) {
+    __asm__ volatile("" : : : "memory");
 }
 
 NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, const int32_t panels) {
+    const __mmask16 lanes = nnacl_lanes_avx512(t->columns - 16 * (panels - 1));
     __m512 sums[NNACL_TILE_ROWS][NNACL_TILE_PANELS];
-#pragma GCC unroll 3
-    for (int32_t j = 0; j < panels; j++) {
-        const __mmask16 lanes = nnacl_lanes_avx512(t->columns - 16 * j);
-        const __m512 start = t->bias ? _mm512_maskz_loadu_ps(lanes, t->bias + 16 * j) : _mm512_setzero_ps();
+    if (t->adds) {
+        const float *y = t->y;
+        const ptrdiff_t y_step = t->y_step;
 #pragma GCC unroll 8
-        for (int32_t r = 0; r < rows; r++) {
-            sums[r][j] = t->adds ? _mm512_maskz_loadu_ps(lanes, t->y + r * t->y_step + 16 * j) : start;
+        for (int32_t r = 0; r < rows; r++, y += y_step) {
+#pragma GCC unroll 3
+            for (int32_t j = 0; j < panels; j++) {
+                sums[r][j] = _mm512_maskz_loadu_ps(j + 1 < panels ? 0xffff : lanes, y + 16 * j);
+            }
+        }
+    } else {
+        const float *bias = t->bias;
+#pragma GCC unroll 3
+        for (int32_t j = 0; j < panels; j++) {
+            const __mmask16 those = j + 1 < panels ? 0xffff : lanes;
+            const __m512 start = bias ? _mm512_maskz_loadu_ps(those, bias + 16 * j) : _mm512_setzero_ps();
+#pragma GCC unroll 8
+            for (int32_t r = 0; r < rows; r++) {
+                sums[r][j] = start;
+            }
         }
     }
     const float *b = t->b;
     for (int32_t tap = 0; tap < t->taps; tap++) {
+        forget();
         const float *a[NNACL_TILE_ROWS];
+        const float *const *row = t->a + tap;
+        const ptrdiff_t a_step = t->a_step, b_step = t->b_step, panel_step = t->panel_step;
 #pragma GCC unroll 8
-        for (int32_t r = 0; r < rows; r++) {
-            a[r] = t->a[r * t->a_step + tap];
+        for (int32_t r = 0; r < rows; r++, row += a_step) {
+            a[r] = *row;
         }
-        for (int32_t i = 0; i < t->run; i++, b += t->b_step) {
+        const int32_t run = t->run;
+        for (int32_t i = 0; i < run; i++, b += b_step) {
             __m512 right[NNACL_TILE_PANELS];
 #pragma GCC unroll 3
             for (int32_t j = 0; j < panels; j++) {
-                right[j] = _mm512_loadu_ps(b + j * t->panel_step);
+                right[j] = _mm512_loadu_ps(b + j * panel_step);
             }
 #pragma GCC unroll 8
             for (int32_t r = 0; r < rows; r++) {
@@ -42,12 +74,20 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
             }
         }
     }
-#pragma GCC unroll 3
-    for (int32_t j = 0; j < panels; j++) {
-        const __mmask16 lanes = nnacl_lanes_avx512(t->columns - 16 * j);
+    forget();
+    const tile_clamp clamp = tile_clamp_of(t);
+    float *y = t->y;
+    const ptrdiff_t y_step = t->y_step;
 #pragma GCC unroll 8
-        for (int32_t r = 0; r < rows; r++) {
-            tile_store(t, t->y + r * t->y_step + 16 * j, lanes, sums[r][j]);
+    for (int32_t r = 0; r < rows; r++, y += y_step) {
+#pragma GCC unroll 3
+        for (int32_t j = 0; j < panels; j++) {
+            const __m512 sum = tile_clamped(clamp, sums[r][j]);
+            if (j + 1 < panels) {
+                _mm512_storeu_ps(y + 16 * j, sum);
+            } else {
+                _mm512_mask_storeu_ps(y + 16 * j, lanes, sum);
+            }
         }
     }
 }
@@ -88,7 +128,7 @@ NNACL_ALWAYS_INLINE void tile_vector(const nnacl_tile *t, const int32_t panels) 
         if (t->bias) {
             sum = _mm512_add_ps(sum, _mm512_maskz_loadu_ps(lanes, t->bias + 16 * j));
         }
-        tile_store(t, t->y + 16 * j, lanes, sum);
+        _mm512_mask_storeu_ps(t->y + 16 * j, lanes, tile_clamped(tile_clamp_of(t), sum));
     }
 }
 
