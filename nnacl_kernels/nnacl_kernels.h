@@ -98,6 +98,12 @@ typedef struct nnacl_op {
 
     /* 1: what the op computes follows from the types of its inputs alone (shape, size). */
     int32_t types_only;
+
+    /* Rows begin .. end - 1 (along axis 1) of the first output by themselves: fills `part` with the parameters of a
+     * node whose output they are, and whose input 0 is rows rows[0] .. rows[1] - 1 of this one's. With `kernel`, its
+     * other inputs and its workspace they get the same bits as in the whole. false: they would not. NULL: never. */
+    bool (*stripe)(const void *params, const nnacl_kernel *kernel, int32_t begin, int32_t end, void *part,
+                   int32_t rows[2]);
 } nnacl_op;
 
 struct nnacl_kernel {

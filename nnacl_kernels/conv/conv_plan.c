@@ -13,6 +13,7 @@
 #include "conv/conv_pack.h"
 #include "conv/conv_rows.h"
 #include "conv/conv_runs.h"
+#include "conv/conv_stripe.h"
 #include "conv/depthwise_axes.h"
 #include "conv/depthwise_quads.h"
 #include "conv/winograd.h"
@@ -149,6 +150,13 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_conv2d_params *p = params;
     (void)kernel;
     return p->batch > 0 ? p->batch * p->out_h : 1;
+}
+
+/* The f32 kernels for vectors (depthwise_f32_avx2.h) compute two rows at a time. */
+static int32_t depthwise_parts(const void *params, const nnacl_kernel *kernel) {
+    const uint32_t wide = NNACL_ISA_AVX2 | NNACL_ISA_AVX512 | NNACL_ISA_NEON;
+    const int32_t rows = conv_parts(params, kernel);
+    return kernel->dtype == NNACL_F32 && (kernel->isa & wide) != 0 ? (rows + 1) / 2 : rows;
 }
 
 /* The AVX2 kernels of conv2d copy the windows of six output positions and read the weights in panels. */
@@ -529,6 +537,7 @@ const nnacl_op nnacl_conv2d_op = {
     .parts = conv2d_parts,
     .macs = conv_macs,
     .lead = conv2d_lead,
+    .stripe = nnacl_conv_stripe,
 };
 
 const nnacl_op nnacl_conv2d_integer_op = {
@@ -584,7 +593,8 @@ const nnacl_op nnacl_depthwise_conv2d_op = {
     .workspace = depthwise_workspace,
     .packed_size = depthwise_packed_size,
     .pack = depthwise_pack,
-    .parts = conv_parts,
+    .parts = depthwise_parts,
     .macs = conv_macs,
     .lead = depthwise_lead,
+    .stripe = nnacl_conv_stripe,
 };

@@ -60,9 +60,11 @@ static inline int32_t nnacl_conv_positions(const nnacl_conv2d_params *p) {
     return p->batch * p->out_h * p->out_w;
 }
 
+/* Into how many tiles of up to `tile` positions they go: into an even number where there are many, so that two threads
+ * meet where an image of even height has its middle, as in layers that are split by rows. */
 static inline int32_t nnacl_conv_tiles(const nnacl_conv2d_params *p, int32_t tile) {
-    const int32_t positions = nnacl_conv_positions(p);
-    return positions / tile + (positions % tile != 0);
+    const int32_t positions = nnacl_conv_positions(p), count = positions / tile + (positions % tile != 0);
+    return count < 16 ? count : count + count % 2;
 }
 
 /* First position of tile `index` of `tiles`, which are of almost equal size. */

@@ -24,6 +24,7 @@ typedef struct run_style {
     unsigned char junk;
     const char *name;
     unsigned seconds; /* at most; 0: SECONDS_PER_RUN */
+    int32_t stripe;   /* rows of the output that are computed at a time, each as a node of its own; 0: all */
 } run_style;
 
 typedef struct buffers {
@@ -139,7 +140,23 @@ static void call(const nnacl_kernel *row, const buffers *b, int32_t part, int32_
     row->run(&ctx, b->params.data, (const void *const *)(const void *)b->pointers.data, y);
 }
 
+/* Rows begin .. end - 1 of the output. */
+static void call_stripe(const check_case *c, const nnacl_kernel *row, const nnacl_tensor *out, const buffers *b,
+                        int32_t begin, int32_t end) {
+    check_case part = *c; /* for its parameters */
+    const void *in[NNACL_MAX_INPUTS];
+    int32_t rows[2];
+    memcpy(in, b->pointers.data, (size_t)c->n_in * sizeof in[0]);
+    c->op->stripe(b->params.data, row, begin, end, part.params.bytes, rows);
+    in[0] = (const char *)in[0] + tensor_bytes(&c->in[0]) / (size_t)c->in[0].dims[1] * (size_t)rows[0];
+    void *y[1] = {b->y[0] + tensor_bytes(out) / (size_t)out->dims[1] * (size_t)begin};
+    const nnacl_ctx ctx = {b->workspace.data, b->workspace.size, 0, 1};
+    row->run(&ctx, part.params.bytes, in, y);
+}
+
 typedef struct run_job {
+    const check_case *c;
+    const nnacl_tensor *out;
     const nnacl_kernel *row;
     const buffers *buffers;
     const run_style *style;
@@ -149,6 +166,9 @@ typedef struct run_job {
 static void run_parts(const void *argument) {
     const run_job *job = argument;
     const run_style *style = job->style;
+    for (int32_t end = job->out->dims[1]; style->stripe > 0 && end > 0; end -= style->stripe) {
+        call_stripe(job->c, job->row, job->out, job->buffers, end > style->stripe ? end - style->stripe : 0, end);
+    }
     for (int32_t part = style->parts - 1; part >= 0; part--) {
         if (job->buffers->workspace.data) {
             memset(job->buffers->workspace.data, style->junk ^ part, job->buffers->workspace.size);
@@ -169,7 +189,7 @@ static const char *execute(const check_case *c, const nnacl_kernel *row, const o
                            void *result) {
     buffers b;
     set_up(&b, c, row, out, style);
-    const run_job job = {row, &b, style};
+    const run_job job = {c, &out->at[0], row, &b, style};
     const char *message = host_run(run_parts, &job, style->seconds ? style->seconds : SECONDS_PER_RUN);
     if (message) {
         tear_down(&b, c->n_in);
@@ -392,6 +412,31 @@ static bool draw_overlap(check_case *dice, const nnacl_kernel *row, const output
     return true;
 }
 
+/* Rows of the output by themselves are, bit for bit, those of the whole, which is left in `result`. */
+static bool try_stripes(check_case *dice, const nnacl_kernel *row, const outputs *out, void *result,
+                        const char *where) {
+    check_case part = *dice; /* for its parameters */
+    int32_t rows[2];
+    const int32_t all = out->at[0].rank > 1 ? out->at[0].dims[1] : 0;
+    if (!dice->op->stripe || all < 1 || !dice->op->stripe(dice->params.bytes, row, 0, all, part.params.bytes, rows)) {
+        return true;
+    }
+    const int32_t stripe = check_chance(dice, 50) ? 1 : check_int(dice, 1, all);
+    const run_style whole = {1, true, -1, 0, 0x5a, "whole", 0, 0};
+    const run_style stripes = {0, true, -1, 0, 0x69, "stripes", 0, stripe};
+    void *expected = malloc(output_offset(out, 1) + 1);
+    const char *message = expected ? execute(dice, row, out, &whole, expected) : "no memory";
+    message = message ? message : execute(dice, row, out, &stripes, result);
+    const int64_t i = message ? -1 : first_difference(dice, &out->at[0], result, expected, true);
+    if (message) {
+        report(row, &stripes, where, message);
+    } else if (i >= 0) {
+        report_difference(row, &stripes, where, &out->at[0], result, expected, i);
+    }
+    free(expected);
+    return !message && i < 0;
+}
+
 /* Runs a row in several styles. */
 static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_kernel *reference, const outputs *out,
                     const void *expected, void *result, const char *where, bool loose) {
@@ -401,9 +446,9 @@ static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_ke
     const bool at_end = check_chance(&dice, 50);
     const unsigned seconds = loose ? 1 : 0;
     const run_style styles[] = {
-        {1, at_end, -1, 0, 0x5a, "whole", seconds},
-        {most < 2 ? 1 : check_int(&dice, 2, most < 7 ? most : 7), !at_end, -1, 0, 0xc3, "split", seconds},
-        {1, at_end, 0, 0, 0x3c, "in place", seconds},
+        {1, at_end, -1, 0, 0x5a, "whole", seconds, 0},
+        {most < 2 ? 1 : check_int(&dice, 2, most < 7 ? most : 7), !at_end, -1, 0, 0xc3, "split", seconds, 0},
+        {1, at_end, 0, 0, 0x3c, "in place", seconds, 0},
     };
     for (int32_t s = 0; s < (may_alias ? 3 : 2); s++) {
         if (!try_style(c, row, reference, out, expected, result, where, loose, &styles[s])) {
@@ -411,13 +456,13 @@ static bool try_row(const check_case *c, const nnacl_kernel *row, const nnacl_ke
         }
     }
     for (int32_t i = 0; i < c->n_in; i++) {
-        run_style style = {1, at_end, -1, 0, 0xa6, "", seconds};
+        run_style style = {1, at_end, -1, 0, 0xa6, "", seconds, 0};
         if (draw_overlap(&dice, row, out, i, &style) &&
             !try_style(c, row, reference, out, expected, result, where, loose, &style)) {
             return false;
         }
     }
-    return true;
+    return loose || try_stripes(&dice, row, out, result, where);
 }
 
 bool run_rows(const check_case *c, const run_options *options, row_result *results, const char *where,
@@ -434,7 +479,7 @@ bool run_rows(const check_case *c, const run_options *options, row_result *resul
     }
     void *expected = malloc(output_offset(out, out->count) + 1);
     void *result = malloc(output_offset(out, out->count) + 1);
-    const run_style plain = {1, true, -1, 0, 0xff, "reference", spoilt ? 1 : 0};
+    const run_style plain = {1, true, -1, 0, 0xff, "reference", spoilt ? 1 : 0, 0};
     const char *message = expected && result ? execute(c, reference, out, &plain, expected) : "no memory";
     if (message && !(spoilt && message == host_never_ends)) {
         report(reference, &plain, where, message);
