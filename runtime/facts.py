@@ -96,7 +96,8 @@ class Layer:
     kernel: str
     """The C function that ran."""
     ns: int
-    """Nanoseconds; 0 when the result is a view of the input and no code ran."""
+    """Nanoseconds; 0 when the result is a view of the input and no code ran. Of layers that run together by rows: the
+    share of their time that the processors spent here."""
     macs: int
     parts: int
     """Into how many parts the work was split."""

@@ -275,7 +275,7 @@ LITH_API lith_status lith_session_run(lith_session *session, lith_message *messa
 LITH_API void lith_session_reset(lith_session *session);
 
 /* Makes the run in progress, or else the next one, return LITH_CANCELLED after the node that it is in. From any thread,
- * or from a profile function. */
+ * or from a profile function. Layers that run together by rows are one node here. */
 LITH_API void lith_session_cancel(lith_session *session);
 
 typedef struct lith_profile_event {
@@ -283,7 +283,8 @@ typedef struct lith_profile_event {
     const char *name;
     const char *op;
     const char *kernel;
-    int64_t nanoseconds; /* 0: no code ran, the result is a view of the input */
+    int64_t nanoseconds; /* 0: no code ran, the result is a view of the input. Of layers that run together by rows: its
+                            share of their time */
     int64_t macs;
     int32_t parts; /* that the work was split into */
 } lith_profile_event;

@@ -109,7 +109,28 @@ int32_t lith_choose_parts(const lith_binding *binding, int32_t index, int32_t th
     int64_t parts = threads > 1 ? (int64_t)threads * PARTS_PER_THREAD : 1;
     parts = parts > step->parts ? step->parts : parts;
     parts = (uint64_t)parts > worth ? (int64_t)worth : parts;
+    parts -= parts > threads ? parts % threads : 0; /* as many for each */
     return parts < 1 ? 1 : (int32_t)parts;
+}
+
+/* For the planner a chain is one node, the last, and what is between its nodes lies nowhere. */
+static bool draft_chain(lith_draft *draft, lith_layout *layout, const lith_chain *chain, int32_t threads) {
+    const lith_node *nodes = layout->binding->model->nodes;
+    const int32_t last = chain->first + chain->count - 1;
+    const int32_t workers = chain->parts < threads ? chain->parts : threads;
+    if (chain->scratch > SIZE_MAX / 4 / (size_t)workers) {
+        return false;
+    }
+    for (int32_t i = chain->first; i < last; i++) {
+        draft->nodes[i].n_inputs = draft->nodes[i].n_outputs = 0;
+        draft->nodes[i].workspace = 0;
+        draft->tensors[nodes[i].outputs[0]].memory = NNACL_MEMORY_CONSTANT;
+    }
+    draft->nodes[last].inputs = nodes[chain->first].inputs;
+    draft->nodes[last].n_inputs = nodes[chain->first].n_inputs;
+    draft->nodes[last].workspace = chain->scratch * (size_t)workers;
+    layout->calls[chain->first].chain = chain;
+    return true;
 }
 
 static bool draft_nodes(lith_draft *draft, lith_layout *layout, int32_t threads) {
@@ -135,6 +156,11 @@ static bool draft_nodes(lith_draft *draft, lith_layout *layout, int32_t threads)
                                             NULL,
                                             NULL,
                                             -1};
+    }
+    for (int32_t i = 0; i < layout->n_chains; i++) {
+        if (!draft_chain(draft, layout, &layout->chains[i], threads)) {
+            return false;
+        }
     }
     return true;
 }
@@ -209,6 +235,56 @@ static lith_status allocate_calls(lith_layout *layout, const lith_allocator *all
     return LITH_OK;
 }
 
+/* How often each tensor is read, by nodes and by the caller. */
+static void count_readers(const lith_model *model, int32_t *readers) {
+    for (int32_t i = 0; i < model->n_nodes; i++) {
+        for (int32_t j = 0; j < model->nodes[i].n_inputs; j++) {
+            if (model->nodes[i].inputs[j] >= 0) {
+                readers[model->nodes[i].inputs[j]]++;
+            }
+        }
+    }
+    for (int32_t i = 0; i < model->n_outputs; i++) {
+        readers[model->outputs[i]]++;
+    }
+}
+
+static lith_status find_chains(lith_layout *layout, int32_t threads, const lith_allocator *allocator,
+                               lith_message *message) {
+    const lith_model *model = layout->binding->model;
+    int32_t *readers = lith_allocate(allocator, (size_t)model->n_tensors, sizeof *readers);
+    if (readers == NULL) {
+        return lith_fail_memory(message, "the chains of nodes");
+    }
+    count_readers(model, readers);
+    for (int32_t pass = 0; pass < 2; pass++) {
+        lith_chain chain;
+        int32_t count = 0;
+        for (int32_t i = 0; i < model->n_nodes; i++) {
+            if (lith_chain_find(layout->binding, readers, threads, i, &chain)) {
+                if (pass > 0) {
+                    layout->chains[count] = chain;
+                }
+                count++;
+                i += chain.count - 1;
+            }
+        }
+        if (pass > 0 || count == 0) {
+            break;
+        }
+        layout->n_chains = count;
+        layout->n_states = threads;
+        layout->chains = lith_allocate(allocator, (size_t)count, sizeof *layout->chains);
+        layout->states = lith_allocate(allocator, (size_t)threads, sizeof *layout->states);
+        if (layout->chains == NULL || layout->states == NULL) {
+            lith_release(allocator, readers, (size_t)model->n_tensors, sizeof *readers);
+            return lith_fail_memory(message, "the chains of nodes");
+        }
+    }
+    lith_release(allocator, readers, (size_t)model->n_tensors, sizeof *readers);
+    return LITH_OK;
+}
+
 static lith_status plan(lith_layout *layout, const lith_ports *ports, int32_t threads, bool keep_inputs,
                         const lith_allocator *allocator, lith_message *message) {
     const lith_model *model = layout->binding->model;
@@ -258,6 +334,7 @@ static void point_call(lith_layout *layout, int32_t index) {
     const lith_node *node = &layout->binding->model->nodes[index];
     const lith_step *step = &layout->binding->steps[index];
     lith_call *call = &layout->calls[index];
+    call->step = step;
     for (int32_t i = 0; i < node->n_inputs; i++) {
         call->in[i] = node->inputs[i] >= 0 ? layout->places[node->inputs[i]] : NULL;
     }
@@ -268,7 +345,8 @@ static void point_call(lith_layout *layout, int32_t index) {
         /* Places are const because constants and inputs of the caller are; what a node writes is neither. */
         call->out[i] = (void *)(uintptr_t)layout->places[node->outputs[i]];
     }
-    call->workspace = layout->arena + layout->workspace_offsets[index];
+    const int32_t last = call->chain != NULL ? index + call->chain->count - 1 : index;
+    call->workspace = layout->arena + layout->workspace_offsets[last];
     bool is_view = node->op->alias == NNACL_ALIAS_VIEW && node->n_inputs > 0 && call->in[0] == call->out[0];
     call->skipped = step->early || is_view;
 }
@@ -302,6 +380,9 @@ lith_status lith_layout_create(const lith_binding *binding, const lith_ports *po
     result->binding = binding;
     lith_status status = allocate_calls(result, allocator, message);
     if (status == LITH_OK) {
+        status = find_chains(result, threads, allocator, message);
+    }
+    if (status == LITH_OK) {
         status = plan(result, ports, threads, keep_inputs, allocator, message);
     }
     if (status != LITH_OK) {
@@ -323,6 +404,8 @@ void lith_layout_destroy(lith_layout *layout, const lith_allocator *allocator) {
     lith_release(allocator, layout->out, layout->n_out, sizeof *layout->out);
     lith_release(allocator, layout->in, layout->n_in, sizeof *layout->in);
     lith_release(allocator, layout->workspace_offsets, n_nodes, sizeof *layout->workspace_offsets);
+    lith_release(allocator, layout->states, (size_t)layout->n_states, sizeof *layout->states);
+    lith_release(allocator, layout->chains, (size_t)layout->n_chains, sizeof *layout->chains);
     lith_release(allocator, layout->calls, n_nodes, sizeof *layout->calls);
     lith_release(allocator, layout->offsets, n_tensors, sizeof *layout->offsets);
     lith_release(allocator, layout->places, n_tensors, sizeof *layout->places);

@@ -3,7 +3,7 @@
 #ifndef LITH_LAYOUT_H
 #define LITH_LAYOUT_H
 
-#include "bind.h"
+#include "chains.h"
 
 /* Buffers of the caller, one entry for each input and output of the graph; NULL: memory of the session. */
 typedef struct lith_ports {
@@ -12,18 +12,23 @@ typedef struct lith_ports {
 } lith_ports;
 
 typedef struct lith_call {
+    const lith_step *step;
     const void **in;
     void **out;
     unsigned char *workspace;
     size_t workspace_stride; /* from the scratch of one worker to that of the next */
     int32_t parts;           /* that the work is split into */
     bool skipped;            /* the output is a view of memory that holds it already */
+    const lith_chain *chain; /* that begins here, and runs in place of its nodes; NULL: none */
 } lith_call;
 
 typedef struct lith_layout {
     const lith_binding *binding;
     const void **places; /* of all tensors; NULL: lies nowhere, no node touches it */
     lith_call *calls;
+    lith_chain *chains;
+    lith_chain_state *states; /* of each worker */
+    int32_t n_chains, n_states;
     const void **in; /* what the calls point into */
     void **out;
     size_t n_in, n_out;

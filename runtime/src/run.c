@@ -6,22 +6,17 @@
 #include "session.h"
 #include "status.h"
 
-typedef struct lith_job {
-    const lith_step *step;
-    const lith_call *call;
-} lith_job;
-
+/* What a worker reads here does not change from run to run, so it lies in the cache of each. */
 static void run_part(void *user, int32_t worker, int32_t part, int32_t parts) {
-    const lith_job *job = user;
-    const lith_call *call = job->call;
-    nnacl_ctx ctx = {call->workspace + (size_t)worker * call->workspace_stride, job->step->workspace, part, parts};
-    job->step->kernel->run(&ctx, job->step->params, call->in, call->out);
+    const lith_call *call = user;
+    nnacl_ctx ctx = {call->workspace + (size_t)worker * call->workspace_stride, call->step->workspace, part, parts};
+    call->step->kernel->run(&ctx, call->step->params, call->in, call->out);
 }
 
 static void run_node(lith_session *session, int32_t index) {
-    lith_job job = {&session->binding->steps[index], &session->layout->calls[index]};
-    if (!job.call->skipped) {
-        lith_pool_run(session->pool, run_part, &job, job.call->parts);
+    lith_call *call = &session->layout->calls[index];
+    if (!call->skipped) {
+        lith_pool_run(session->pool, run_part, call, call->parts);
     }
 }
 
@@ -36,6 +31,53 @@ static void profile_node(lith_session *session, int32_t index) {
         index,      node->name, node->op->name, step->kernel->symbol, call->skipped ? 0 : end - start,
         step->macs, call->parts};
     session->profiler(session->profiler_user, &event);
+}
+
+/* ---- chains -------------------------------------------------------------------------------------------------------
+ */
+
+static void run_chain_part(void *user, int32_t worker, int32_t part, int32_t parts) {
+    lith_chain_part(user, worker, part, parts);
+}
+
+static void run_chain(lith_session *session, const lith_chain *chain) {
+    const lith_layout *layout = session->layout;
+    const void **in[LITH_CHAIN_MOST];
+    for (int32_t i = 0; i < chain->count; i++) {
+        in[i] = layout->calls[chain->first + i].in;
+    }
+    lith_chain_run run = {chain,
+                          layout->binding,
+                          in,
+                          layout->calls[chain->first + chain->count - 1].out[0],
+                          layout->calls[chain->first].workspace,
+                          layout->states,
+                          ++session->rounds,
+                          session->profiler != NULL};
+    lith_pool_run(session->pool, run_chain_part, &run, chain->parts);
+}
+
+/* The nodes of a chain run in turn, on each thread: its time is divided as theirs are. */
+static void profile_chain(lith_session *session, const lith_chain *chain) {
+    int64_t start = lith_now();
+    run_chain(session, chain);
+    const double whole = (double)(lith_now() - start);
+    double times[LITH_CHAIN_MOST] = {0}, sum = 1;
+    for (int32_t worker = 0; worker < session->layout->n_states; worker++) {
+        const lith_chain_state *state = &session->layout->states[worker];
+        for (int32_t i = 0; i < chain->count && state->round == session->rounds; i++) {
+            times[i] += (double)state->nanoseconds[i];
+            sum += (double)state->nanoseconds[i];
+        }
+    }
+    for (int32_t i = 0; i < chain->count; i++) {
+        const lith_node *node = &session->model->nodes[chain->first + i];
+        const lith_step *step = &session->binding->steps[chain->first + i];
+        lith_profile_event event = {
+            chain->first + i, node->name,  node->op->name, step->kernel->symbol, (int64_t)(whole * times[i] / sum),
+            step->macs,       chain->parts};
+        session->profiler(session->profiler_user, &event);
+    }
 }
 
 /* ---- dynamic models -----------------------------------------------------------------------------------------------
@@ -122,7 +164,15 @@ lith_status lith_session_run(lith_session *session, lith_message *message) {
         if (atomic_load_explicit(&session->cancelled, memory_order_relaxed)) {
             break;
         }
-        if (session->profiler != NULL) {
+        const lith_chain *chain = session->layout->calls[i].chain;
+        if (chain != NULL) {
+            if (session->profiler != NULL) {
+                profile_chain(session, chain);
+            } else {
+                run_chain(session, chain);
+            }
+            i += chain->count - 1;
+        } else if (session->profiler != NULL) {
             profile_node(session, i);
         } else {
             run_node(session, i);

@@ -16,6 +16,7 @@ struct lith_session {
     bool keep_inputs;
     const lith_binding *binding; /* that of the model, or `own`; NULL: shapes are not known yet */
     lith_binding *own;
+    uint64_t rounds;       /* of chains that ran */
     lith_layout *layout;   /* NULL as long as `binding` is */
     lith_dynamic *dynamic; /* of a dynamic model, which has neither of these */
     lith_blocks blocks;    /* of `dynamic` */
