@@ -17,6 +17,7 @@ from .nnacl_kernels import catalogue
 
 TARGETS = {
     "x86-avx2": ("avx2", "sse41", "c"),
+    "x86-avxvnni": ("avxvnni", "avx2", "sse41", "c"),
     "x86-avx512": ("vbmi", "vnni", "avx512", "avx2", "sse41", "c"),
     "arm64-neon": ("neon", "c"),
     "arm64-dotprod": ("dotprod", "neon", "c"),

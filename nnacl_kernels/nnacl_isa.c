@@ -17,10 +17,10 @@ typedef struct isa_row {
 } isa_row;
 
 static const isa_row rows[] = {
-    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"}, {NNACL_ISA_AVX2, "avx2"}, {NNACL_ISA_AVX512, "avx512"},
-    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_VBMI, "vbmi"},   {NNACL_ISA_NEON, "neon"}, {NNACL_ISA_DOTPROD, "dotprod"},
-    {NNACL_ISA_I8MM, "i8mm"}, {NNACL_ISA_FP16, "fp16"},   {NNACL_ISA_DSP, "dsp"},   {NNACL_ISA_MVE, "mve"},
-    {NNACL_ISA_VFP, "vfp"},
+    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"},     {NNACL_ISA_AVX2, "avx2"}, {NNACL_ISA_AVX512, "avx512"},
+    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_VBMI, "vbmi"},       {NNACL_ISA_NEON, "neon"}, {NNACL_ISA_DOTPROD, "dotprod"},
+    {NNACL_ISA_I8MM, "i8mm"}, {NNACL_ISA_FP16, "fp16"},       {NNACL_ISA_DSP, "dsp"},   {NNACL_ISA_MVE, "mve"},
+    {NNACL_ISA_VFP, "vfp"},   {NNACL_ISA_AVXVNNI, "avxvnni"},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -56,6 +56,12 @@ static uint32_t saved_states(void) {
     return low;
 }
 
+/* Register eax of leaf 7, subleaf 1. */
+static uint32_t further_features(void) {
+    uint32_t eax, ebx, ecx, edx;
+    return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) ? eax : 0;
+}
+
 uint32_t nnacl_isa_detect(void) {
     uint32_t eax, ebx, ecx, edx, mask = NNACL_ISA_C;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx)) {
@@ -71,6 +77,7 @@ uint32_t nnacl_isa_detect(void) {
     const uint32_t states = saved_states();
     if (has(states, 0x6) && has(ebx, bit_AVX2)) { /* xmm, ymm */
         mask |= NNACL_ISA_AVX2;
+        mask |= eax >= 1 && has(further_features(), 1u << 4) ? NNACL_ISA_AVXVNNI : 0u;
         const uint32_t avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
         if (has(states, 0xe6) && has(ebx, avx512)) { /* and opmask, zmm */
             mask |= NNACL_ISA_AVX512;

@@ -25,6 +25,8 @@ extern "C" {
 /* A floating-point unit of single precision with 32 registers beside Thumb-2: FPv4, FPv5. */
 #define NNACL_ISA_VFP 0x800
 #define NNACL_ISA_VBMI 0x1000
+/* The instructions of VNNI for vectors of AVX2, which processors without AVX-512 have. */
+#define NNACL_ISA_AVXVNNI 0x2000
 
 /* The instruction sets of the machine that runs this, as a mask. Stores nothing. */
 uint32_t nnacl_isa_detect(void);

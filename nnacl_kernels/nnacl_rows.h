@@ -26,6 +26,7 @@
 #define NNACL_ISA_avx512 NNACL_ISA_AVX512
 #define NNACL_ISA_vnni NNACL_ISA_VNNI
 #define NNACL_ISA_vbmi NNACL_ISA_VBMI
+#define NNACL_ISA_avxvnni NNACL_ISA_AVXVNNI
 #define NNACL_ISA_neon NNACL_ISA_NEON
 #define NNACL_ISA_dotprod NNACL_ISA_DOTPROD
 #define NNACL_ISA_i8mm NNACL_ISA_I8MM
@@ -60,6 +61,11 @@
 #define NNACL_RUN_vnni(symbol) symbol
 #else
 #define NNACL_RUN_vnni(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_AVXVNNI
+#define NNACL_RUN_avxvnni(symbol) symbol
+#else
+#define NNACL_RUN_avxvnni(symbol) NULL
 #endif
 #ifdef NNACL_BUILD_NEON
 #define NNACL_RUN_neon(symbol) symbol

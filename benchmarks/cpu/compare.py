@@ -53,7 +53,10 @@ NAMES = [
 ]
 PAUSE = 0.1
 """Seconds before a turn with several threads: for so long, workers of the engine before may look for work on a core."""
-_ISAS = {"avx2": {"microlith": "c,sse41,avx2", "openvino": "AVX2"}}
+_ISAS = {
+    "avx2": {"microlith": "c,sse41,avx2", "openvino": "AVX2"},
+    "avxvnni": {"microlith": "c,sse41,avx2,avxvnni", "openvino": "AVX2_VNNI"},
+}
 
 
 class _Process:
@@ -93,7 +96,7 @@ class _Process:
 def fma_peak(core: int, isa: str | None) -> float:
     """Operations per second of one core at best; 0 where that cannot be measured."""
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    wide = "avx512f" in flags and isa != "avx2"
+    wide = "avx512f" in flags and isa not in _ISAS
     with tempfile.TemporaryDirectory() as place:
         library = f"{place}/peak.so"
         words = ["cc", "-O2", "-shared", "-fPIC", "-mavx512f" if wide else "-mfma", str(HERE / "peak.c"), "-o", library]
@@ -230,7 +233,9 @@ def main() -> None:
     parser.add_argument("--cores", default="", help="with commas (default: the last, or as many as threads)")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--budget", type=float, default=0.12, help="seconds per engine and round")
-    parser.add_argument("--isa", choices=("avx2",), help="limit the engines to it; those that cannot be are left out")
+    parser.add_argument(
+        "--isa", choices=tuple(_ISAS), help="limit the engines to it; those that cannot be are left out"
+    )
     parser.add_argument("--out", type=Path, help="file of JSON lines that results are added to")
     parser.add_argument("--table", type=Path, help="print the tables of such a file and measure nothing")
     options = parser.parse_args()

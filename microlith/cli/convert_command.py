@@ -69,7 +69,8 @@ def command(
         typer.Option(
             "--prepack",
             help="Also store the weights as the kernels of a machine want them, so that it opens the file at once: "
-            "x86-avx2, x86-avx512, arm64-neon, arm64-dotprod or arm64-i8mm. The file grows by about its size.",
+            "x86-avx2, x86-avxvnni, x86-avx512, arm64-neon, arm64-dotprod or arm64-i8mm. The file grows by about its "
+            "size.",
         ),
     ] = None,
     ops_from: OpsOption = None,

@@ -63,32 +63,59 @@ static inline __m256i nnacl_load_s32_avx2(const int32_t *source, int32_t count) 
     return _mm256_maskload_epi32((const int *)source, nnacl_lanes_avx2(count));
 }
 
-/* nnacl_requant_channel() for channels first .. first + count - 1 of `channels`, count <= 8: writes s8. */
+/* What the requantization of up to eight neighbouring channels knows; see nnacl_requant_channel(). */
+typedef struct nnacl_requant_eight {
+    __m256i multiplier, shift; /* float-even: the scales, bit by bit, in `multiplier` */
+    __m256i up;                /* channels under the contract nnacl_requant_double_up() */
+    int32_t rounding, zero, low, high;
+} nnacl_requant_eight;
+
+/* Of channels first .. first + count - 1 of `channels`; count may be negative or above 8. */
+static inline nnacl_requant_eight nnacl_requant_eight_avx2(const void *requant, int32_t channels, int32_t first,
+                                                           int32_t count, int32_t rounding, int32_t zero, int32_t q_min,
+                                                           int32_t q_max) {
+    const int32_t *row = (const int32_t *)requant + first;
+    const bool scales = rounding == NNACL_ROUND_FLOAT_EVEN;
+    const int32_t up = rounding == NNACL_ROUND_TFLITE_UP        ? 8
+                       : rounding == NNACL_ROUND_TFLITE_UP_BY_8 ? channels / 8 * 8 - first
+                                                                : 0;
+    return (nnacl_requant_eight){nnacl_load_s32_avx2(row, count),
+                                 scales ? _mm256_setzero_si256() : nnacl_load_s32_avx2(row + channels, count),
+                                 nnacl_lanes_avx2(up),
+                                 rounding,
+                                 zero,
+                                 q_min - zero,
+                                 q_max - zero};
+}
+
+/* nnacl_requant_channel() for eight channels under float-even, without the zero point. */
+static inline __m256i nnacl_requant_scaled_avx2(__m256i sums, __m256i scales, __m256i low, __m256i high) {
+    __m256 product = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), _mm256_castsi256_ps(scales));
+    product = _mm256_min_ps(_mm256_max_ps(product, _mm256_cvtepi32_ps(low)), _mm256_cvtepi32_ps(high));
+    return _mm256_cvtps_epi32(product);
+}
+
+/* nnacl_requant_channel() for eight channels. */
+static inline __m256i nnacl_requant_avx2(__m256i sums, const nnacl_requant_eight *r) {
+    const __m256i low = _mm256_set1_epi32(r->low), high = _mm256_set1_epi32(r->high);
+    __m256i scaled;
+    if (r->rounding == NNACL_ROUND_FLOAT_EVEN) {
+        scaled = nnacl_requant_scaled_avx2(sums, r->multiplier, low, high);
+    } else {
+        scaled = r->rounding == NNACL_ROUND_SINGLE ? nnacl_requant_single_avx2(sums, r->multiplier, r->shift)
+                                                   : nnacl_requant_double_avx2(sums, r->multiplier, r->shift, r->up);
+        scaled = _mm256_min_epi32(_mm256_max_epi32(scaled, low), high);
+    }
+    return _mm256_add_epi32(scaled, _mm256_set1_epi32(r->zero));
+}
+
+/* The same for channels first .. first + count - 1 of `channels`, count <= 8: writes s8. */
 static inline void nnacl_requant_store_avx2(__m256i sums, const void *requant, int32_t channels, int32_t first,
                                             int32_t count, int32_t rounding, int32_t zero, int32_t q_min, int32_t q_max,
                                             int8_t *y) {
-    const __m256i low = _mm256_set1_epi32(q_min - zero), high = _mm256_set1_epi32(q_max - zero);
-    __m256i scaled;
-    if (rounding == NNACL_ROUND_FLOAT_EVEN) {
-        const __m256 scales = _mm256_castsi256_ps(nnacl_load_s32_avx2((const int32_t *)requant + first, count));
-        __m256 product = _mm256_mul_ps(_mm256_cvtepi32_ps(sums), scales);
-        product = _mm256_min_ps(_mm256_max_ps(product, _mm256_cvtepi32_ps(low)), _mm256_cvtepi32_ps(high));
-        scaled = _mm256_cvtps_epi32(product);
-    } else {
-        const int32_t *row = (const int32_t *)requant + first;
-        const __m256i multipliers = nnacl_load_s32_avx2(row, count);
-        const __m256i shifts = nnacl_load_s32_avx2(row + channels, count);
-        if (rounding == NNACL_ROUND_SINGLE) {
-            scaled = nnacl_requant_single_avx2(sums, multipliers, shifts);
-        } else {
-            const int32_t up = rounding == NNACL_ROUND_TFLITE_UP        ? 8
-                               : rounding == NNACL_ROUND_TFLITE_UP_BY_8 ? channels / 8 * 8 - first
-                                                                        : 0;
-            scaled = nnacl_requant_double_avx2(sums, multipliers, shifts, nnacl_lanes_avx2(up));
-        }
-        scaled = _mm256_min_epi32(_mm256_max_epi32(scaled, low), high);
-    }
-    scaled = _mm256_add_epi32(scaled, _mm256_set1_epi32(zero));
+    const nnacl_requant_eight eight =
+        nnacl_requant_eight_avx2(requant, channels, first, count, rounding, zero, q_min, q_max);
+    const __m256i scaled = nnacl_requant_avx2(sums, &eight);
     const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(scaled), _mm256_extracti128_si256(scaled, 1));
     const __m128i bytes = _mm_packs_epi16(words, words);
     if (count >= 8) {

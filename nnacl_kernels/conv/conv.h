@@ -92,6 +92,8 @@ bool nnacl_depthwise_accepts_wide(const void *params);
 bool nnacl_depthwise_accepts_centred(const void *params);
 /* With 3 x 3 taps without dilation, at least 32 channels, and 0 as the zero point of the weights. */
 bool nnacl_depthwise_accepts_quads(const void *params);
+/* The same, and whole groups of 16 channels. */
+bool nnacl_depthwise_accepts_half_blocks(const void *params);
 
 #ifdef __cplusplus
 }

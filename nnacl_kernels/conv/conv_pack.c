@@ -11,6 +11,7 @@
 #include "conv/conv_runs.h"
 #include "conv/depthwise_3x3_dsp.h"
 #include "conv/depthwise_axes.h"
+#include "conv/depthwise_quads.h"
 #include "nnacl_kernels.h"
 
 bool nnacl_conv2d_accepts_few(const void *params) {
@@ -387,5 +388,33 @@ void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, bool
         pack_eights(&layer, shift, to);
     } else {
         pack_fours(&layer, shift, to);
+    }
+}
+
+bool nnacl_depthwise_accepts_quads(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->w_zero == 0 && p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 &&
+           (p->out_c >= 32 || nnacl_quads_pixels(p) > 1) && nnacl_depthwise_accepts_plain(params);
+}
+
+bool nnacl_depthwise_accepts_half_blocks(const void *params) {
+    const nnacl_conv2d_params *p = params;
+    return p->out_c >= 32 && p->out_c % 16 == 0 && nnacl_depthwise_accepts_quads(params);
+}
+
+void nnacl_depthwise_quads_pack(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
+    memset(packed, 0, (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES);
+    for (int32_t i = 0; i < p->out_c * nnacl_quads_pixels(p); i++) {
+        const int32_t channel = i % p->out_c;
+        int8_t *block = packed + (ptrdiff_t)(i / NNACL_QUADS_BLOCK) * NNACL_QUADS_BYTES;
+        const int32_t place = 4 * nnacl_quads_place(i % NNACL_QUADS_BLOCK);
+        int32_t sum = 0;
+        for (int32_t tap = 0; tap < 9; tap++) {
+            const int8_t weight = weights[(ptrdiff_t)tap * p->out_c + channel];
+            block[4 * NNACL_QUADS_BLOCK * (1 + tap % 3) + place + tap / 3] = weight;
+            sum += weight;
+        }
+        const int32_t start = -(128 + p->x_zero) * sum;
+        memcpy(block + place, &start, sizeof start);
     }
 }

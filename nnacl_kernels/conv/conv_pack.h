@@ -25,6 +25,9 @@ bool nnacl_depthwise_sweeps(const nnacl_conv2d_params *p, uint32_t isa);
 /* Panels of the kernel that conv_lines.h describes. */
 void nnacl_conv_lines_pack(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
 
+/* depthwise_conv2d: weights [3][3][channels] in the blocks of depthwise_quads.h. */
+void nnacl_depthwise_quads_pack(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed);
+
 /* For the DSP extension and for MVE. */
 size_t nnacl_depthwise_small_workspace(const nnacl_conv2d_params *p, uint32_t isa, bool compact);
 size_t nnacl_depthwise_small_packed_size(const nnacl_conv2d_params *p, uint32_t isa, int32_t index);

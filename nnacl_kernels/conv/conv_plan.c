@@ -165,8 +165,13 @@ static int32_t depthwise_parts(const void *params, const nnacl_kernel *kernel) {
 /* The kernels of conv2d for AVX-512, VNNI and halves, and those of f32 for AArch64, split their work by tiles of
  * positions or by panels. */
 static bool lists_rows(const nnacl_kernel *kernel) {
-    return (kernel->isa & (NNACL_ISA_AVX512 | NNACL_ISA_VNNI | NNACL_ISA_FP16)) != 0 ||
+    return (kernel->isa & (NNACL_ISA_AVX512 | NNACL_ISA_VNNI | NNACL_ISA_AVXVNNI | NNACL_ISA_FP16)) != 0 ||
            (kernel->isa == NNACL_ISA_NEON && kernel->dtype == NNACL_F32);
+}
+
+/* The kernels of s8 for x86 that multiply quads of bytes. */
+static bool reads_quads(const nnacl_kernel *kernel) {
+    return (kernel->isa & (NNACL_ISA_VNNI | NNACL_ISA_AVXVNNI)) != 0;
 }
 
 /* Rows of a tile and floats in a vector of the kernels by Winograd. */
@@ -190,9 +195,10 @@ static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
     if (!lists_rows(kernel)) {
         return conv_parts(params, kernel);
     }
-    const int32_t rows = kernel->dtype == NNACL_F16      ? NNACL_CONV_TILE_F16
-                         : kernel->isa == NNACL_ISA_NEON ? NNACL_CONV_TILE_NEON
-                                                         : NNACL_CONV_TILE;
+    const int32_t rows = kernel->dtype == NNACL_F16         ? NNACL_CONV_TILE_F16
+                         : kernel->isa == NNACL_ISA_NEON    ? NNACL_CONV_TILE_NEON
+                         : kernel->isa == NNACL_ISA_AVXVNNI ? NNACL_CONV_TILE_AVXVNNI
+                                                            : NNACL_CONV_TILE;
     const int32_t tiles = nnacl_conv_tiles(p, rows);
     const int32_t panels = nnacl_panel_count(p->out_c / p->groups, NNACL_PANEL_F32);
     return tiles > 0 ? tiles * nnacl_conv_chunks(p, tiles, panels) : 1;
@@ -300,11 +306,9 @@ static size_t conv2d_packed_size(const void *params, const nnacl_kernel *kernel,
         return 0;
     }
     const int32_t columns = p->out_c / p->groups, depth = (int32_t)window_size(p);
-    if (kernel->isa == NNACL_ISA_VNNI) {
-        return (size_t)p->groups * nnacl_panels_quad_size(columns, depth);
-    }
-    return (size_t)p->groups *
-           (kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(columns, depth) : nnacl_panels_s8_size(columns, depth));
+    return (size_t)p->groups * (kernel->dtype == NNACL_F32 ? nnacl_panels_f32_size(columns, depth)
+                                : reads_quads(kernel)      ? nnacl_panels_quad_size(columns, depth)
+                                                           : nnacl_panels_s8_size(columns, depth));
 }
 
 static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
@@ -349,7 +353,7 @@ static void conv2d_pack(const void *params, const nnacl_kernel *kernel, int32_t 
         if (kernel->dtype == NNACL_F32) {
             const size_t size = nnacl_panels_f32_size(columns, depth) / sizeof(float);
             nnacl_pack_panels_f32((const float *)in[index] + first, columns, depth, (float *)packed + group * size);
-        } else if (kernel->isa == NNACL_ISA_VNNI) {
+        } else if (reads_quads(kernel)) {
             nnacl_pack_panels_quad((const int8_t *)in[index] + first, columns, depth, p->x_zero,
                                    (char *)packed + group * nnacl_panels_quad_size(columns, depth));
         } else {
@@ -375,30 +379,6 @@ bool nnacl_conv2d_accepts_winograd_avx2(const void *params) {
 bool nnacl_conv2d_accepts_centred(const void *params) {
     const nnacl_conv2d_params *p = params;
     return p->w_zero == 0 && nnacl_conv2d_accepts_panels(params);
-}
-
-bool nnacl_depthwise_accepts_quads(const void *params) {
-    const nnacl_conv2d_params *p = params;
-    return p->w_zero == 0 && p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1 &&
-           (p->out_c >= 32 || nnacl_quads_pixels(p) > 1) && nnacl_depthwise_accepts_plain(params);
-}
-
-/* Weights [3][3][channels]. */
-static void pack_quads(const nnacl_conv2d_params *p, const int8_t *weights, int8_t *packed) {
-    memset(packed, 0, (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES);
-    for (int32_t i = 0; i < p->out_c * nnacl_quads_pixels(p); i++) {
-        const int32_t channel = i % p->out_c;
-        int8_t *block = packed + (ptrdiff_t)(i / NNACL_QUADS_BLOCK) * NNACL_QUADS_BYTES;
-        const int32_t place = 4 * nnacl_quads_place(i % NNACL_QUADS_BLOCK);
-        int32_t sum = 0;
-        for (int32_t tap = 0; tap < 9; tap++) {
-            const int8_t weight = weights[(ptrdiff_t)tap * p->out_c + channel];
-            block[4 * NNACL_QUADS_BLOCK * (1 + tap % 3) + place + tap / 3] = weight;
-            sum += weight;
-        }
-        const int32_t start = -(128 + p->x_zero) * sum;
-        memcpy(block + place, &start, sizeof start);
-    }
 }
 
 bool nnacl_depthwise_accepts_wide(const void *params) {
@@ -440,7 +420,7 @@ static size_t depthwise_packed_size(const void *params, const nnacl_kernel *kern
     if (is_arm_s8(kernel)) {
         return index == 1 ? nnacl_depthwise_arm_packed_size(p) : index > 1 ? NNACL_PACKED_ELSEWHERE : 0;
     }
-    if (kernel->isa == NNACL_ISA_VNNI) {
+    if (reads_quads(kernel)) {
         return index == 1 ? (size_t)nnacl_quads_blocks(p) * NNACL_QUADS_BYTES : 0;
     }
     if (is_small_s8(kernel)) {
@@ -461,8 +441,8 @@ static void depthwise_pack(const void *params, const nnacl_kernel *kernel, int32
         nnacl_depthwise_arm_pack(p, in, packed);
         return;
     }
-    if (kernel->isa == NNACL_ISA_VNNI) {
-        pack_quads(p, in[index], packed);
+    if (reads_quads(kernel)) {
+        nnacl_depthwise_quads_pack(p, in[index], packed);
         return;
     }
     if (is_small_s8(kernel)) {

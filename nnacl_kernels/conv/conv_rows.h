@@ -13,7 +13,8 @@
 /* Rows that are listed at a time, and the most in one tile. */
 #define NNACL_CONV_ROWS 128
 #define NNACL_CONV_TILE 8
-/* Those of f32 for AArch64, and those of halves. */
+/* Those of AVX-VNNI, those of f32 for AArch64, and those of halves. */
+#define NNACL_CONV_TILE_AVXVNNI 6
 #define NNACL_CONV_TILE_NEON 5
 #define NNACL_CONV_TILE_F16 4
 

@@ -66,10 +66,15 @@ bool nnacl_dense_accepts_s16_dsp(const void *params) {
     return nnacl_dense_accepts_centred(params) && p->x_zero == 0 && p->depth >= 2 && p->units >= 2;
 }
 
-/* The vector kernels of f32 and those of VNNI read the weights in panels. */
+/* Those of s8 for x86 that multiply quads of bytes. */
+static bool reads_quads(const nnacl_kernel *kernel) {
+    return (kernel->isa & (NNACL_ISA_VNNI | NNACL_ISA_AVXVNNI)) != 0;
+}
+
+/* The vector kernels of f32 and those of quads read the weights in panels. */
 static bool has_panels(const nnacl_kernel *kernel) {
     const uint32_t f32 = NNACL_ISA_AVX2 | NNACL_ISA_AVX512 | NNACL_ISA_NEON;
-    return kernel->isa == NNACL_ISA_VNNI || ((kernel->isa & f32) != 0 && kernel->dtype == NNACL_F32);
+    return reads_quads(kernel) || ((kernel->isa & f32) != 0 && kernel->dtype == NNACL_F32);
 }
 
 /* Those of f32 that read them in columns of four, as a small floating-point unit does. */
@@ -301,8 +306,8 @@ static int32_t matmul_rows(const nnacl_matmul_params *p) {
 static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_matmul_params *p = params;
     const size_t panels = kernel->isa == NNACL_ISA_AVX512 ? 3 : kernel->isa == NNACL_ISA_C ? 0 : 1;
-    if (kernel->isa == NNACL_ISA_VNNI) {
-        return 3 * nnacl_panel_quad_size(p->k);
+    if (reads_quads(kernel)) {
+        return (kernel->isa == NNACL_ISA_VNNI ? 3 : 1) * nnacl_panel_quad_size(p->k);
     }
     if (kernel->isa == NNACL_ISA_DSP) { /* a row of a, widened */
         return p->transpose_b ? sizeof(uint32_t) * (size_t)nnacl_row_words(p->k) : 0;

@@ -159,6 +159,7 @@ LAYOUTS = {
     "nnacl_dense_f32_avx512": 1353367903,
     "nnacl_conv2d_lines_s8_vnni": 981868580,
     "nnacl_conv2d_s8_vnni": 2064612418,
+    "nnacl_conv2d_s8_avxvnni": 3673883102,
     "nnacl_conv2d_s8_neon": 561053542,
     "nnacl_conv2d_s8_dotprod": 2936493174,
     "nnacl_conv2d_s8_i8mm": 1508979339,

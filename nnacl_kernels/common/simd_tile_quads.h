@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tile of kernels that multiply quads of bytes (common/panels_quad.h). Whoever includes this has named the type of
+ * its vectors, nnacl_vector, and of what it requantizes with, nnacl_requant_lanes, and says how many rows and panels a
+ * tile has at most and how many vectors a panel. */
+#ifndef NNACL_SIMD_TILE_QUADS_H
+#define NNACL_SIMD_TILE_QUADS_H
+
+#include "common/panels_quad.h"
+
+#define NNACL_ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NNACL_TILE_COLUMNS (NNACL_TILE_PANELS * NNACL_PANEL_QUAD)
+
+/* Row r of a has its taps at a[r * a_step] ..., `run` bytes at each; the last tap may end before a multiple of four. */
+typedef struct nnacl_tile {
+    const int8_t *const *a;
+    int32_t a_step, taps, run;
+    const int8_t *b;
+    ptrdiff_t panel_step;
+    const int32_t *bias;                /* `columns` entries, or NULL */
+    const int32_t *row_starts;          /* added to the sums of each row, or NULL */
+    const nnacl_requant_lanes *requant; /* of each vector */
+    int8_t *y;
+    ptrdiff_t y_step;
+    int32_t columns;
+} nnacl_tile;
+
+#endif
