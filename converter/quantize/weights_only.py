@@ -81,7 +81,7 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more}"
+    return f"{', '.join(name if len(name) <= 40 else name[:39] + '…' for name in names[:3])}{more}"
 
 
 LARGE = 256
