@@ -53,6 +53,14 @@ class Agreement:
         return f"{self.engines[0]} against {self.engines[1]}: largest error {self.largest_error:.2g}, {noise}{of}"
 
 
+RECURRENT = ("lstm ", "gru ")
+
+RECURRENT_HINT = (
+    "  hint: training with QAT leaves LSTM and GRU in floating point; export the model without QAT, and "
+    "`microlith convert --quantize int8 --calibrate …` makes integers of all of it"
+)
+
+
 @dataclass(frozen=True)
 class Exported:
     """What ``export`` wrote. ``print`` shows it."""
@@ -69,6 +77,8 @@ class Exported:
         sizes = f"{self.onnx_path.stat().st_size / 1000:.1f} kB ONNX, {self.path.stat().st_size / 1000:.1f} kB .lith"
         lines = [f"{self.path}: {sizes}", *map(str, self.agreement)]
         lines += [f"in floating point: {layer}" for layer in self.float_layers]
+        if any(layer.startswith(RECURRENT) for layer in self.float_layers):
+            lines.append(RECURRENT_HINT)
         return "\n".join(lines)
 
 

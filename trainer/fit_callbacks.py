@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping as LightningEarlyStopping
+from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor
 from torch.optim import lr_scheduler
@@ -65,6 +66,15 @@ class ReduceLROnPlateau(Callback):
         self._state = state_dict["schedulers"]
         for scheduler, state in zip(self.schedulers, self._state, strict=False):
             scheduler.load_state_dict(state)
+
+
+class ProgressBar(RichProgressBar):
+    """Lightning's, without the version of the logger (``v_num``), which is the same in every run."""
+
+    def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> dict[str, Any]:
+        shown: dict[str, Any] = super().get_metrics(trainer, pl_module)
+        shown.pop("v_num", None)
+        return shown
 
 
 class StepSeeds(Callback):

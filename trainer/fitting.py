@@ -15,6 +15,7 @@ from typing import Any, Literal
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import ProgressBar as AnyProgressBar
 from lightning.pytorch.loggers import TensorBoardLogger
 from torch import Tensor, nn
 
@@ -23,7 +24,7 @@ from microlith.errors import InputError
 from .argument_checks import require_callable, require_count, require_module, require_number, require_seed
 from .compress.compressor import Compressor
 from .extras import explain_missing
-from .fit_callbacks import CompressorSteps, Ledger, StepSeeds, StopAtNaN, WeightHistograms
+from .fit_callbacks import CompressorSteps, Ledger, ProgressBar, StepSeeds, StopAtNaN, WeightHistograms
 from .fit_checks import (
     as_callbacks,
     as_compressor,
@@ -206,6 +207,7 @@ def fit(
     points = [_checkpoint(folder, "last", save_on_train_epoch_end=True)]
     if checkpoint_steps:
         points.append(_checkpoint(folder, "last", every_n_train_steps=checkpoint_steps))
+    has_bar = any(isinstance(item, AnyProgressBar) for item in callbacks)
     with quiet(), deterministic():
         try:
             with explain_options():
@@ -213,6 +215,7 @@ def fit(
                     max_epochs=done or epochs,
                     callbacks=[
                         StepSeeds(seed, loaders), CompressorSteps(compressor), StopAtNaN(), *callbacks,
+                        *([ProgressBar()] if progress and not has_bar else []),
                         *([WeightHistograms()] if logs else []), ledger, *([best] if best else []), *points,
                     ],
                     logger=TensorBoardLogger(folder, name="", version="logs") if logs else False,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +113,24 @@ def test_what_fails_leaves_no_file(
 def test_the_name_of_the_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"must end in \.lith"):
         trainer.export(small_model(), IMAGES, tmp_path / "net.onnx")
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.head = nn.GRU(8, 12, batch_first=True), nn.Linear(12, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.layer(x)[0][:, -1])
+
+
+def test_recurrent_layers_that_training_leaves_real(tmp_path: Path) -> None:
+    """They are named, with the way to integers (which tests/quantize/test_recurrent.py goes)."""
+    x = torch.randn(8, 5, 8, generator=torch.Generator().manual_seed(0))
+    compressor = trainer.QAT(sample=x[:2])
+    model = compressor.apply(Recurrent())
+    model(x)
+    learned = trainer.export(compressor.convert(model), x[:4], tmp_path / "learned.lith")
+    [layer] = learned.float_layers
+    assert layer.startswith("gru ") and "export the model without QAT" in str(learned)
+    assert "hint" not in str(replace(learned, float_layers=()))

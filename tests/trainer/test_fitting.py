@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch import LightningDataModule, LightningModule
+from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
 from small_training import digits, small_model, train, weights
 from torch import Tensor, nn
 from torch.nn import functional
@@ -308,6 +308,18 @@ def test_nan_names_the_step(tmp_path: Path) -> None:
         train(tmp_path, data=loader)
     with pytest.raises(trainer.NotFiniteError, match=r"hint: use a smaller learning rate \(now 1e\+30\)"):
         train(tmp_path, optimizer=lambda values: torch.optim.SGD(values, 1e30), loss=lambda p, y: (p**2).mean())
+
+
+def test_progress_bar_shows_losses_and_no_version_of_the_logger(tmp_path: Path) -> None:
+    shown: dict[str, Any] = {}
+
+    class Look(Callback):
+        def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+            assert trainer.progress_bar_callback is not None
+            shown.update(trainer.progress_bar_callback.get_metrics(trainer, pl_module))
+
+    train(tmp_path, epochs=1, validation=0.25, logs=True, progress=True, callbacks=[Look()])
+    assert set(shown) == {"loss", "accuracy", "val_loss", "val_accuracy"}
 
 
 def test_two_processes_end_where_one_does(tmp_path: Path) -> None:

@@ -78,6 +78,50 @@ def test_killed_run_ends_with_the_same_bits(kind: str, step: int, tmp_path: Path
     assert resumed.metrics["val_loss"] == whole.metrics["val_loss"]
 
 
+TWO = """
+import os, signal, sys
+import torch
+from lightning.pytorch import Callback
+from torch import nn
+sys.path.insert(0, sys.argv[1])
+from small_training import noisy, train
+torch.set_num_threads(1)
+rank = os.environ.get("LOCAL_RANK", "0")
+
+class Kill(Callback):
+    def on_train_batch_end(self, trainer, *_):
+        if [str(trainer.global_step), rank] == sys.argv[3:]:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Dropout(0.2), nn.Linear(16, 10))
+result = train(sys.argv[2], model, epochs=3, batch_size=25, strategy="ddp", devices=2, name="two", validation=0.25,
+               resume=True, augment=noisy, checkpoint_steps=4, callbacks=[Kill()])
+if rank == "0":
+    torch.save(result.model.state_dict(), sys.argv[2] + "/weights.pt")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_two_processes_go_on(rank: int, tmp_path: Path) -> None:
+    """One of two is killed in the second epoch: the other ends too, and the program started again goes on."""
+
+    def start(folder: str, *arguments: object) -> int:
+        command = [sys.executable, "program.py", str(Path(__file__).parent), folder, *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600).returncode
+
+    (tmp_path / "program.py").write_text(TWO, "utf-8")
+    assert start("killed", 12, rank) != 0
+    (killed,) = RunTable(tmp_path / "killed").all()
+    assert killed.status == (KILLED if rank == 0 else "failed")
+    assert start("killed") == start("whole") == 0
+    (resumed,) = RunTable(tmp_path / "killed").all()
+    assert resumed.id == killed.id and resumed.status == "finished"
+    found, wanted = (torch.load(tmp_path / folder / "weights.pt") for folder in ("killed", "whole"))
+    assert all(torch.equal(found[name], value) for name, value in wanted.items())
+
+
 class Fail(Callback):
     """Ends a run in the middle, in this process."""
 
