@@ -118,6 +118,26 @@ def transposed_conv(size: int, depth: int, channels: int, window: int) -> Graph:
     return finished(graph, graph.add("conv_transpose", inputs, {**pads, "x_zero": 3, "y_zero": -5}).output)
 
 
+def recurrent(op: str, size: int, hidden: int, steps: int, dtype: DType = DType.s8, **attrs: int) -> Graph:
+    """A layer of fixed_gru or fixed_lstm; of its results y alone is read."""
+    rng = np.random.default_rng(3)
+    graph = Graph("layer")
+    x = Value("x", TensorType(dtype, (steps, 1, size)))
+    graph.inputs.append(x)
+    rows = hidden * (4 if op == "fixed_lstm" else 3)
+    largest = float(np.iinfo(dtype.numpy).max)
+    factors = [quantize_multipliers(rng.uniform(0.5, 1.0, rows) * unit) for unit in (16.0 / largest, 16.0 / 32768.0)]
+    inputs = [
+        x,
+        graph.constant("w", rng.integers(-127, 128, (rows, size), np.int8)),
+        graph.constant("r", rng.integers(-127, 128, (rows, hidden), np.int8)),
+        graph.constant("sums", rng.integers(-2000, 2000, (3, rows), np.int32)),
+        graph.constant("factors", np.concatenate(factors)),
+    ]
+    attrs |= scaled(largest / 32768.0, "y_mult", "y_shift") | {"y_zero": 0}
+    return finished(graph, graph.add(op, inputs, attrs).outputs[0])
+
+
 def resize(size: int, channels: int, mode: str) -> Graph:
     attrs: dict[str, Any] = {"size": (-1, 2 * size, 2 * size, -1), "scale": (1.0,) * 4}
     if mode == "bilinear":
@@ -156,6 +176,11 @@ LAYERS: Mapping[str, Callable[[], Graph]] = {
     "conv_transpose 2x2, 32 to 16": lambda: transposed_conv(8, 32, 16, 2),
     "conv_transpose 3x3, 16 to 8": lambda: transposed_conv(8, 16, 8, 3),
     "conv_transpose 4x4, 32 to 32": lambda: transposed_conv(6, 32, 32, 4),
+    "fixed_lstm 40 to 64": lambda: recurrent("fixed_lstm", 40, 64, 4),
+    "fixed_lstm 40 to 64, s16": lambda: recurrent("fixed_lstm", 40, 64, 4, DType.s16),
+    "fixed_gru 40 to 64": lambda: recurrent("fixed_gru", 40, 64, 4),
+    "fixed_gru 40 to 64, linear before reset": lambda: recurrent("fixed_gru", 40, 64, 4, linear_before_reset=1),
+    "fixed_gru 40 to 64, s16": lambda: recurrent("fixed_gru", 40, 64, 4, DType.s16),
     "resize nearest, 8x8x32": lambda: resize(8, 32, "nearest"),
     "resize bilinear, 8x8x32": lambda: resize(8, 32, "bilinear"),
 }
@@ -168,7 +193,7 @@ def drawn(rng: np.random.Generator, value: Value) -> np.ndarray:
     return rng.integers(ends.min, ends.max, value.type.static_shape, value.dtype.numpy, endpoint=True)
 
 
-PER_PRODUCT = ("matmul", "conv_transpose")
+PER_PRODUCT = ("matmul", "conv_transpose", "fixed_lstm", "fixed_gru")
 """Layers whose multiply-accumulates count."""
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/plan_check.h"
+#include "common/rows_s16_pack.h"
 #include "common/shape.h"
 #include "rnn/rnn.h"
 
@@ -77,19 +78,55 @@ static const char *fixed_lstm_resize(void *params, const nnacl_tensor *in, int32
     return resize(params, in, n_in, 4, out, n_out);
 }
 
-/* For each row of a step the sum of w x in 32 bits, and the gate in 16. */
-static size_t workspace(const void *params, size_t gates) {
-    return gates * (sizeof(int32_t) + sizeof(int16_t)) * (size_t)((const nnacl_fixed_rnn_params *)params)->hidden;
+/* For each row of a step w x in 32 bits, and the gate in 16 (fixed_rnn.h). Behind them the DSP extension copies x or h
+ * where they are of bytes or may begin within a word. */
+static size_t workspace(const nnacl_fixed_rnn_params *p, const nnacl_kernel *kernel, size_t gates) {
+    const size_t size = (size_t)p->size, hidden = (size_t)p->hidden, rows = gates * hidden;
+    size_t copy = 0;
+    if (kernel->isa == NNACL_ISA_DSP) {
+        const size_t x = kernel->dtype == NNACL_S8 || size % 2 ? size : 0, h = hidden % 2 ? hidden : 0;
+        copy = x > h ? x : h;
+    }
+    return (rows + 3) / 4 * 4 * sizeof(int32_t) + ((rows + 1) / 2 * 2 + copy) * sizeof(int16_t);
 }
 
 static size_t fixed_gru_workspace(const void *params, const nnacl_kernel *kernel) {
-    (void)kernel;
-    return workspace(params, 3);
+    return workspace(params, kernel, 3);
 }
 
 static size_t fixed_lstm_workspace(const void *params, const nnacl_kernel *kernel) {
+    return workspace(params, kernel, 4);
+}
+
+static size_t packed_size(const nnacl_fixed_rnn_params *p, const nnacl_kernel *kernel, int32_t index, int32_t gates) {
+    if (kernel->isa != NNACL_ISA_DSP || (index != 1 && index != 2)) {
+        return 0;
+    }
+    return nnacl_rows_s16_size(gates * p->hidden, index == 1 ? p->size : p->hidden);
+}
+
+static void pack(const nnacl_fixed_rnn_params *p, int32_t index, const void *const in[], void *packed, int32_t gates) {
+    nnacl_pack_rows_s16(in[index], gates * p->hidden, index == 1 ? p->size : p->hidden, packed);
+}
+
+static size_t fixed_gru_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    return packed_size(params, kernel, index, 3);
+}
+
+static size_t fixed_lstm_packed_size(const void *params, const nnacl_kernel *kernel, int32_t index) {
+    return packed_size(params, kernel, index, 4);
+}
+
+static void fixed_gru_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                           void *packed) {
     (void)kernel;
-    return workspace(params, 4);
+    pack(params, index, in, packed, 3);
+}
+
+static void fixed_lstm_pack(const void *params, const nnacl_kernel *kernel, int32_t index, const void *const in[],
+                            void *packed) {
+    (void)kernel;
+    pack(params, index, in, packed, 4);
 }
 
 static int64_t macs(const void *params, int32_t gates) {
@@ -120,6 +157,8 @@ static int32_t parts(const void *params, const nnacl_kernel *kernel) {
                                       .alias = NNACL_ALIAS_NONE,                                                       \
                                       .resize = op##_resize,                                                           \
                                       .workspace = op##_workspace,                                                     \
+                                      .packed_size = op##_packed_size,                                                 \
+                                      .pack = op##_pack,                                                               \
                                       .parts = parts,                                                                  \
                                       .macs = op##_macs};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/dot_s8.h"
+#include "rnn/fixed_parts_c.h"
 #include "rnn/quantized_lstm_steps.h"
 
 NNACL_DECLARE(nnacl_quantized_lstm_s8_c);
@@ -18,5 +19,6 @@ static void sum_gates(const nnacl_quantized_lstm_params *p, const void *const in
 }
 
 void nnacl_quantized_lstm_s8_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_run_quantized_lstm(ctx, params, in, out, sum_gates);
+    static const nnacl_quantized_lstm_parts parts = {sum_gates, nnacl_fixed_logistic_c, nnacl_fixed_tanh_c};
+    nnacl_run_quantized_lstm(ctx, params, in, out, &parts);
 }

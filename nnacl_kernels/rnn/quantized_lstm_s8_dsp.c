@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/rows_s8_dsp.h"
+#include "rnn/fixed_parts_dsp.h"
 #include "rnn/quantized_lstm_steps.h"
 
 NNACL_DECLARE(nnacl_quantized_lstm_s8_dsp);
@@ -29,5 +30,6 @@ static void sum_gates(const nnacl_quantized_lstm_params *p, const void *const in
 }
 
 void nnacl_quantized_lstm_s8_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_run_quantized_lstm(ctx, params, in, out, sum_gates);
+    static const nnacl_quantized_lstm_parts parts = {sum_gates, nnacl_fixed_logistic_dsp, nnacl_fixed_tanh_dsp};
+    nnacl_run_quantized_lstm(ctx, params, in, out, &parts);
 }

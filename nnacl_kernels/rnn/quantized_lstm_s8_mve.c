@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/fixed_point_mve.h"
 #include "common/rows_s8_mve.h"
 #include "rnn/quantized_lstm_steps.h"
 
@@ -26,5 +27,6 @@ static void sum_gates(const nnacl_quantized_lstm_params *p, const void *const in
 }
 
 void nnacl_quantized_lstm_s8_mve(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_run_quantized_lstm(ctx, params, in, out, sum_gates);
+    static const nnacl_quantized_lstm_parts parts = {sum_gates, nnacl_logistic_q15_mve, nnacl_tanh_q15_mve};
+    nnacl_run_quantized_lstm(ctx, params, in, out, &parts);
 }

@@ -15,31 +15,37 @@ static inline int16_t nnacl_lstm_gate(const nnacl_quantized_lstm_params *p, int3
     return (int16_t)nnacl_saturate_s16(nnacl_add_saturate(recurrent, nnacl_saturate_s16(weighted)));
 }
 
+/* What instruction sets have their own of: the gates of a step from x and h into the workspace, and functions of
+ * numbers in place (fixed_rnn.h). */
+typedef struct nnacl_quantized_lstm_parts {
+    void (*gates)(const nnacl_quantized_lstm_params *p, const void *const in[], const int8_t *x, const int8_t *h,
+                  void *workspace);
+    void (*logistic)(int16_t *values, int32_t count);
+    void (*tanh)(int16_t *values, int32_t count, int32_t integer_bits);
+} nnacl_quantized_lstm_parts;
+
 /* h and c from the gates i o f c. */
-static inline void nnacl_lstm_close_step(const nnacl_quantized_lstm_params *p, const int16_t *gates, int8_t *h,
-                                         int16_t *c) {
+static inline void nnacl_lstm_close_step(const nnacl_quantized_lstm_params *p, const nnacl_quantized_lstm_parts *parts,
+                                         int16_t *gates, int8_t *h, int16_t *c) {
     const int32_t hidden = p->hidden, exponent = p->cell_exponent;
+    int16_t *output = gates + hidden, *forget = output + hidden, *last = forget + hidden;
+    parts->logistic(gates, 3 * hidden);
+    parts->tanh(last, hidden, 3);
     for (int32_t j = 0; j < hidden; j++) {
-        const int32_t input = nnacl_logistic_q15(gates[j]), output = nnacl_logistic_q15(gates[hidden + j]);
-        const int32_t forget = nnacl_logistic_q15(gates[2 * hidden + j]);
-        const int32_t cell = nnacl_tanh_q15(gates[3 * hidden + j], 3);
-        const int32_t kept = nnacl_round_shift_away(forget * c[j], 15);
-        const int32_t added = nnacl_wrap_s16(nnacl_round_shift_away(input * cell, 30 + exponent));
-        int32_t next = nnacl_saturate_s16(kept + added);
-        next = p->cell_clip > 0 ? nnacl_clamp_s32(next, -p->cell_clip, p->cell_clip) : next;
-        c[j] = (int16_t)next;
-        const int32_t product = output * nnacl_tanh_q15(next, 15 + exponent);
-        const int32_t scaled = nnacl_requant_double(product, p->y_mult, p->y_shift);
+        const int32_t kept = nnacl_round_product(forget[j] * c[j], 15);
+        const int32_t added = nnacl_wrap_s16(nnacl_round_product(gates[j] * last[j], 30 + exponent));
+        const int32_t next = nnacl_saturate_s16(kept + added);
+        last[j] = c[j] = (int16_t)(p->cell_clip > 0 ? nnacl_clamp_s32(next, -p->cell_clip, p->cell_clip) : next);
+    }
+    parts->tanh(last, hidden, 15 + exponent);
+    for (int32_t j = 0; j < hidden; j++) {
+        const int32_t scaled = nnacl_requant_double(output[j] * last[j], p->y_mult, p->y_shift);
         h[j] = (int8_t)nnacl_clamp_s32(nnacl_add_saturate(scaled, p->y_zero), -128, 127);
     }
 }
 
-/* Computes the gates of a step from x and h into the workspace. */
-typedef void (*nnacl_lstm_gates)(const nnacl_quantized_lstm_params *p, const void *const in[], const int8_t *x,
-                                 const int8_t *h, void *workspace);
-
 static inline void nnacl_run_quantized_lstm(const nnacl_ctx *ctx, const void *params, const void *const in[],
-                                            void *const out[], nnacl_lstm_gates sum_gates) {
+                                            void *const out[], const nnacl_quantized_lstm_parts *parts) {
     const nnacl_quantized_lstm_params *p = params;
     const int32_t hidden = p->hidden;
     const ptrdiff_t x_step = p->layout ? p->size : (ptrdiff_t)p->batch * p->size;
@@ -56,8 +62,8 @@ static inline void nnacl_run_quantized_lstm(const nnacl_ctx *ctx, const void *pa
             c[j] = p->has_c ? ((const int16_t *)in[5])[(ptrdiff_t)b * hidden + j] : 0;
         }
         for (int32_t t = 0; t < p->steps; t++) {
-            sum_gates(p, in, x + t * x_step, h, ctx->workspace);
-            nnacl_lstm_close_step(p, ctx->workspace, h, c);
+            parts->gates(p, in, x + t * x_step, h, ctx->workspace);
+            nnacl_lstm_close_step(p, parts, ctx->workspace, h, c);
             for (int32_t j = 0; j < hidden; j++) {
                 y[t * y_step + j] = h[j];
             }

@@ -10,14 +10,17 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from generated_projects import built
 from onnx import TensorProto, helper, numpy_helper
 
 import microlith
 from microlith import modelfile
+from microlith.codegen import execute
 from microlith.converter import convert
 from microlith.converter.quantize import QuantizeOptions, QuantReport
+from microlith.dtypes import DType
 from microlith.evaluate import evaluate
-from microlith.ir import Graph
+from microlith.ir import Graph, TensorType, Value
 
 STEPS, SIZE, HIDDEN = 24, 6, 20
 
@@ -113,6 +116,64 @@ def test_integers_keep_the_outputs(
             reference = evaluate(graph, feed)
             for name, array in compiled.run(feed).items():
                 np.testing.assert_array_equal(array, reference[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "isa"), [("cortex-m4", "dsp"), ("cortex-m55", "mve")])
+@pytest.mark.parametrize("scheme", ["int8", "16x8"])
+@pytest.mark.parametrize(
+    ("op", "attrs"), [("GRU", {}), ("GRU", {"linear_before_reset": 1}), ("LSTM", {})], ids=["gru", "gru_linear", "lstm"]
+)
+def test_boards_give_the_bytes_of_the_runtime(
+    op: str, attrs: dict[str, Any], scheme: str, target: str, isa: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(8)
+    model = net(op, "bidirectional", rng, state=True, **attrs)
+    feeds = feeds_of(model, rng, 4)
+    graph, _ = quantized(model, feeds, scheme=scheme)
+    project = built(graph, target, tmp_path / "project")
+    dtype = {"int8": "s8", "16x8": "s16"}[scheme]
+    kernels = [row["kernel"] for row in project.report["layer_table"] if row["op"] == f"fixed_{op.lower()}"]
+    assert kernels == [f"nnacl_fixed_{op.lower()}_{dtype}_{isa}"] * 2
+    modelfile.save(graph, tmp_path / "net.lith")
+    with microlith.load(tmp_path / "net.lith") as compiled:
+        for feed, outputs in zip(feeds, execute.run(project, feeds).samples, strict=True):
+            for name, array in compiled.run(feed).items():
+                np.testing.assert_array_equal(outputs[name], array)
+
+
+EVERY = np.arange(-32768, 32768)
+
+
+@pytest.mark.parametrize("exponent", range(-15, -8))
+@pytest.mark.parametrize("gate", range(4))
+def test_every_gate_and_every_cell(gate: int, exponent: int, tmp_path: Path) -> None:
+    """A unit for each 16-bit number, which is one of its gates and, in another order, its cell."""
+    graph = Graph("units")
+    batch = len(EVERY)
+    x = Value("x", TensorType(DType.s16, (1, batch, 1)))
+    c = Value("c", TensorType(DType.s16, (1, batch, 1)))
+    graph.inputs += [x, c]
+    sums = np.array([[0] * 4, [30000, 30000, 30000, 1500], [0] * 4], np.int32)
+    sums[1, gate] = 0
+    inputs = [
+        x,
+        graph.constant("w", np.eye(4, dtype=np.int8)[:, gate : gate + 1]),
+        graph.constant("r", np.zeros((4, 1), np.int8)),
+        graph.constant("sums", sums),
+        graph.constant("factors", np.array([[1 << 30] * 4, [1] * 4] * 2, np.int32)),
+        None,
+        c,
+    ]
+    attrs = {"y_mult": 1 << 30, "y_shift": 1, "y_zero": 0, "cell_exponent": exponent}
+    graph.outputs = list(graph.add("fixed_lstm", inputs, attrs, output_names=["y", "y_h", "y_c"]).outputs)
+    feed = {"x": EVERY.astype(np.int16), "c": np.random.default_rng(9).permutation(EVERY).astype(np.int16)}
+    feed = {name: array.reshape(1, batch, 1) for name, array in feed.items()}
+    modelfile.save(graph, tmp_path / "units.lith")
+    with microlith.load(tmp_path / "units.lith") as compiled:
+        got = compiled.run(feed)
+    for name, array in evaluate(graph, feed).items():
+        np.testing.assert_array_equal(got[name], array)
 
 
 def test_what_stays_in_floating_point_says_why() -> None:

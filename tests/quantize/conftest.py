@@ -1,0 +1,6 @@
+"""Makes the helper modules of the code generator's tests importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "codegen"))
