@@ -56,14 +56,14 @@ def convert(
     ``inputs`` maps input names to shapes, which fixes symbolic sizes, and names of sizes to one size. In place of a
     number may stand a ``SizeRange``: the size is then chosen at run time, within it. ``constants`` maps input names to
     arrays: they become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
-    the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front
-    of the last softmax, "argmax" makes them the position of the largest element; ``integer_borders`` makes integers of
-    inputs and outputs that the model itself quantizes and dequantizes; ``input_layout`` "nhwc" makes images that come
-    with their channels first ones that have them last (all three: ``borders.py``). ``observer`` is called after each
-    pass. ``quantization`` makes an integer model of one of real numbers (``quantize/``); ``report`` then
-    gets what was done. ``skip_passes`` names passes of ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are
-    worth or whether an error is theirs. Raises a MicrolithError that says what is wrong with the file or which of its
-    nodes cannot be converted.
+    the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front of
+    the last softmax, "softmax" adds one where there is none, "argmax" makes them the position of the largest element;
+    ``integer_borders`` makes integers of inputs and outputs that the model itself quantizes and dequantizes;
+    ``input_layout`` "nhwc" makes images that come with their channels first ones that have them last (all three:
+    ``borders.py``). ``observer`` is called after each pass. ``quantization`` makes an integer model of one of real
+    numbers (``quantize/``); ``report`` then gets what was done. ``skip_passes`` names passes of
+    ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are worth or whether an error is theirs. Raises a
+    MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
     """
     if contract is not None and contract not in CONTRACTS:
         raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")

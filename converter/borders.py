@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from ..dtypes import DType
 from ..errors import InputError
-from ..ir import Graph, Node, TensorType, Value
+from ..ir import Graph, Node, Quant, TensorType, Value
+from ..ops.softmax import SOFTMAX_SCALE, SOFTMAX_ZERO
 
-HEADS = ("keep", "logits", "argmax")
+HEADS = ("keep", "logits", "softmax", "argmax")
 INPUT_LAYOUTS = ("keep", "nhwc")
 _CHANNELS_LAST = (0, 2, 3, 1)
 """What a frontend transposes in front of a convolution or pool, if images have their channels first."""
@@ -24,10 +25,12 @@ _SOFTMAXES = frozenset({"softmax", "log_softmax"})
 def set_head(graph: Graph, head: str) -> None:
     """Changes every output of a graph, in place.
 
-    ``logits`` takes what goes into the last softmax; ``argmax`` its position of the largest element along the softmax's
-    axis (s32, without that axis), or along the last axis of an output that is no softmax. Softmax is monotonic, so that
-    this is also the most probable class; where several probabilities are equal after rounding it is that of the largest
-    logit. Outputs keep their names. Raises InputError for an unknown head and for an output without one of that kind.
+    ``logits`` takes what goes into the last softmax. ``softmax`` puts one in place of a log_softmax, and along the last
+    axis behind an output that has neither; of integers it makes integers. ``argmax`` gives the position of the largest
+    element along the softmax's axis (s32, without that axis), or along the last axis of an output that is no softmax.
+    Softmax is monotonic, so that this is also the most probable class; where several probabilities are equal after
+    rounding it is that of the largest logit. Outputs keep their names. Raises InputError for an unknown head and for an
+    output that cannot have it.
     """
     if head not in HEADS:
         raise InputError(f"there is no head '{head}'", hint=f"one of {', '.join(HEADS)}")
@@ -40,10 +43,14 @@ def set_head(graph: Graph, head: str) -> None:
             raise InputError(
                 f"output '{output.name}' is not made by a softmax", hint="choose --head keep, or --head argmax"
             )
+        if softmax is not None and softmax.op == head:
+            continue
         source, axis = (output, len(output.shape) - 1) if softmax is None else (softmax.input(0), softmax.attrs["axis"])
-        if head == "argmax":
-            if not source.shape:
-                raise InputError(f"output '{output.name}' is a single number: nothing to choose from")
+        if head != "logits" and not source.shape:
+            raise InputError(f"output '{output.name}' is a single number: nothing to choose from")
+        if head == "softmax":
+            source = _add_softmax(graph, source, axis, output)
+        elif head == "argmax":
             attrs = {"axis": axis, "keep_dims": 0, "select_last": 0, "to": DType.s32.value}
             source = graph.add("argmax", [source], attrs, name="head", output_names=[f"{output.name}_argmax"]).output
         graph.outputs[position] = source
@@ -51,6 +58,21 @@ def set_head(graph: Graph, head: str) -> None:
     for old, new in zip(outputs, graph.outputs, strict=True):
         if new is not old and new not in graph.inputs:
             old.name, new.name = graph.unique_name(f"{old.name}_scores"), old.name
+
+
+def _add_softmax(graph: Graph, source: Value, axis: int, output: Value) -> Value:
+    """The softmax of a value; integers have the scale that TFLite gives them."""
+    quant = None
+    if not source.dtype.is_float:
+        if source.dtype not in (DType.s8, DType.s16) or source.quant is None or not source.quant.is_per_tensor:
+            raise InputError(
+                f"output '{output.name}' is {source.type}: a softmax wants real or quantized numbers",
+                hint="choose --head keep",
+            )
+        is_byte = source.dtype is DType.s8
+        quant = Quant.per_tensor(*((SOFTMAX_SCALE, SOFTMAX_ZERO) if is_byte else (1.0 / 32768.0, 0)))
+    name = f"{output.name}_softmax"
+    return graph.add("softmax", [source], {"axis": axis}, name="head", output_names=[name], quant=quant).output
 
 
 def _softmax(output: Value) -> Node | None:

@@ -49,7 +49,7 @@ def command(
         typer.Option(
             "--head",
             help="What outputs give: keep (as in the model), logits (what goes into the last softmax), "
-            "argmax (the position of the largest).",
+            "softmax (added where there is none), argmax (the position of the largest).",
         ),
     ] = "keep",
     integer_borders: Annotated[

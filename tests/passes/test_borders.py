@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from litert_rung import interpreter, run_interpreter
 from onnx import TensorProto, helper, numpy_helper
+from tflite_builder import TfliteBuilder
 
 from microlith import convert, load
 from microlith.dtypes import DType
@@ -77,6 +79,53 @@ def test_argmax_head(quantized: bool, tmp_path: Path) -> None:
     assert np.array_equal(load(path).run({"x": X})["y"], LOGITS.argmax(axis=1))
 
 
+def probabilities(logits: np.ndarray) -> np.ndarray:
+    e = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
+@pytest.mark.parametrize("last", ["Softmax", "LogSoftmax", None])
+def test_softmax_head(last: str | None) -> None:
+    """Left as it is, in place of a log_softmax, or added: the same probabilities, by one softmax."""
+    model = classifier(quantized=False)
+    if last is None:
+        model.graph.node.pop()
+        model.graph.output[0].name = "logits"
+    else:
+        model.graph.node[-1].op_type = last
+    graph = convert(model, head="softmax")
+    assert [node.op for node in graph.nodes if "softmax" in node.op] == ["softmax"]
+    (name,) = (value.name for value in graph.outputs)
+    assert name == ("logits" if last is None else "y")
+    np.testing.assert_allclose(evaluate(graph, {"x": X})[name], probabilities(LOGITS), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "scale", "zero"), [("int8", 1 / 256, -128), ("int16", 1 / 32768, 0)])
+def test_softmax_head_of_integers(kind: str, scale: float, zero: int, tmp_path: Path) -> None:
+    """The bytes that LiteRT's softmax gives behind the same layer."""
+
+    def model(has_softmax: bool) -> bytes:
+        b = TfliteBuilder()
+        x = b.input((4, 9), kind, scale=0.1)
+        logits = (b.tensor if has_softmax else b.output)((4, 9), kind, scale=0.1)
+        b.operator("RELU", [x], [logits])
+        if has_softmax:
+            b.operator(
+                "SOFTMAX", [logits], [b.output((4, 9), kind, scale=scale, zero_point=zero)], "SoftmaxOptions", Beta=1.0
+            )
+        return b.build()
+
+    x = np.random.default_rng(2).integers(-100, 100, (4, 9)).astype(kind)
+    (wanted,) = run_interpreter(interpreter(model(has_softmax=True)), [x])
+    assert len(np.unique(wanted)) > 5
+    (tmp_path / "m.tflite").write_bytes(model(has_softmax=False))
+    graph = convert(tmp_path / "m.tflite", tmp_path / "m.lith", head="softmax")
+    quant = graph.outputs[0].quant
+    assert quant is not None and (quant.scale[0], quant.zero_point[0]) == (scale, zero)
+    (y,) = load(tmp_path / "m.lith").run({graph.inputs[0].name: x}).values()
+    np.testing.assert_array_equal(y, wanted)
+
+
 def test_argmax_head_without_softmax() -> None:
     model = classifier(quantized=False)
     model.graph.node.pop()
@@ -93,6 +142,10 @@ def test_mistakes() -> None:
     model.graph.output[0].name = "logits"
     with pytest.raises(InputError, match="output 'logits' is not made by a softmax"):
         convert(model, head="logits")
+    model.graph.node.append(helper.make_node("ArgMax", ["logits"], ["best"], axis=1))
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("best", TensorProto.INT64, None))
+    with pytest.raises(InputError, match="a softmax wants real or quantized numbers"):
+        convert(model, head="softmax")
 
 
 def test_integer_borders() -> None:
