@@ -19,6 +19,7 @@ from ..size_ranges import Size, checked_shapes
 from ..sweep import explained
 from .borders import set_head, set_input_layout, set_integer_borders
 from .pipeline import FLOAT_PASSES, FUSE_ELEMENTWISE, OPTIONAL_PASSES, PASSES, optimize
+from .streaming import stream
 
 if TYPE_CHECKING:
     import onnx
@@ -45,6 +46,7 @@ def convert(
     head: str = "keep",
     integer_borders: bool = False,
     input_layout: str = "keep",
+    stream_rows: int | None = None,
     progress: Progress | None = None,
     quantization: QuantizeOptions | None = None,
     report: Callable[[QuantReport], None] | None = None,
@@ -54,14 +56,15 @@ def convert(
     their names.
 
     ``inputs`` maps input names to shapes, which fixes symbolic sizes, and names of sizes to one size. In place of a
-    number may stand a ``SizeRange``: the size is then chosen at run time, within it. ``constants`` maps input names to
-    arrays: they become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract of
-    the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front of
-    the last softmax, "softmax" adds one where there is none, "argmax" makes them the position of the largest element;
-    ``integer_borders`` makes integers of inputs and outputs that the model itself quantizes and dequantizes;
+    number may stand a ``SizeRange``: the size is then chosen at run time, within it. ``constants`` maps input names
+    to arrays: they become part of the model, and are no inputs any more. ``contract`` replaces the rounding contract
+    of the format (``tflite-double``, ``single`` or ``float-even``). ``head`` "logits" takes the outputs from in front
+    of the last softmax, "softmax" adds one where there is none, "argmax" makes them the position of the largest
+    element; ``integer_borders`` makes integers of inputs and outputs that the model itself quantizes and dequantizes;
     ``input_layout`` "nhwc" makes images that come with their channels first ones that have them last (all three:
-    ``borders.py``). ``observer`` is called after each pass. ``quantization`` makes an integer model of one of real
-    numbers (``quantize/``); ``report`` then gets what was done. ``skip_passes`` names passes of
+    ``borders.py``). ``stream_rows`` makes a stream of a model of a window that slides: so many rows come with each
+    step (``streaming.py``). ``observer`` is called after each pass. ``quantization`` makes an integer model of one of
+    real numbers (``quantize/``); ``report`` then gets what was done. ``skip_passes`` names passes of
     ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are worth or whether an error is theirs. Raises a
     MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
     """
@@ -96,6 +99,8 @@ def convert(
                 run_passes(graph, [FUSE_ELEMENTWISE], verify=False, observer=observe, facts=FUSE_ELEMENTWISE.requires)
             if integer_borders:
                 set_integer_borders(graph)
+        if stream_rows is not None:
+            graph = stream(graph, stream_rows)
     _check_ranges(graph)
     return graph
 

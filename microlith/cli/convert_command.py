@@ -59,6 +59,15 @@ def command(
         ),
     ] = False,
     input_layout: InputLayoutOption = "keep",
+    stream: Annotated[
+        int | None,
+        typer.Option(
+            metavar="ROWS",
+            min=1,
+            help="The input is a window that slides over time: a step takes its next rows only, and computes nothing "
+            "twice.",
+        ),
+    ] = None,
     skip_passes: Annotated[
         list[str] | None,
         typer.Option("--skip-pass", help="Leave out an optional pass, for debugging: fuse_elementwise."),
@@ -177,6 +186,7 @@ def command(
         head=head,
         integer_borders=integer_borders,
         input_layout=input_layout,
+        stream_rows=stream,
         quantization=quantization,
         report=summaries.append,
         skip_passes=skip_passes or (),

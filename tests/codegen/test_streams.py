@@ -98,3 +98,20 @@ def test_tflite_variables_equal_litert(tmp_path: Path) -> None:
     assert graph.states
     for outputs in streamed(graph, steps, tmp_path / "a"):
         assert outputs.tobytes() == np.stack(expected).tobytes()
+
+
+WAKE_WORD = SHARED / "models" / "mlperf-tiny" / "str_ww_ref_model.tflite"
+
+
+@pytest.mark.skipif(not WAKE_WORD.exists(), reason="MLPerf Tiny's models are not there (MICROLITH_SHARED)")
+def test_a_window_as_a_stream_equals_litert(tmp_path: Path) -> None:
+    """Once 30 frames are there, a step in C gives what LiteRT gives for the last 30; after a reset the same again."""
+    engine = interpreter(WAKE_WORD.read_bytes())
+    rng = np.random.default_rng(5)
+    frames = rng.integers(-128, 128, (1, 36, 1, 40)).astype(np.int8)
+    steps = [frames[:, i : i + 1] for i in range(36)]
+    expected = [run_interpreter(engine, [frames[:, i : i + 30]])[0] for i in range(7)]
+    rounds = streamed(convert(WAKE_WORD, stream_rows=1), steps, tmp_path / "a")
+    for outputs in rounds:
+        assert outputs[29:].tobytes() == np.stack(expected).tobytes()
+        assert outputs.tobytes() == rounds[0].tobytes()
