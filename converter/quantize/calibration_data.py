@@ -202,7 +202,9 @@ def _load_function(text: str) -> Callable[[], Iterable[Any]]:
         sys.path.remove(folder)
     function = getattr(loaded, name, None)
     if not callable(function):
-        raise CalibrationError(f"'{module}' has no function '{name}'", where=text)
+        known = [key for key, item in vars(loaded).items() if inspect.isfunction(item) and item.__module__ == module]
+        hint = f"it has {', '.join(known)}" if known else ""
+        raise CalibrationError(f"'{module}' has no function '{name}'", where=text, hint=hint)
     if any(
         parameter.default is parameter.empty and parameter.kind in WANTED
         for parameter in inspect.signature(function).parameters.values()

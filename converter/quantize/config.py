@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +87,18 @@ def _checked(name: str, value: Any, where: str) -> Any:
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"'{name.replace('_', '-')}' must be a list of names", where=where)
         return tuple(value)
-    if name == "max_drop":
-        return parse_share(value)
-    if name in ("max_flash", "max_ram"):
-        return parse_bytes(value)
-    if name == "max_instructions":
-        return parse_count(value)
-    return value
+    return parse_limit(name, value, f"{where}: {name.replace('_', '-')}")
+
+
+def parse_limit(name: str, value: Any, where: str) -> Any:
+    """The value of a budget as a number; of another option as it is. Raises InputError that begins with ``where``."""
+    parse = LIMITS.get(name)
+    if parse is None:
+        return value
+    try:
+        return parse(value)
+    except InputError as error:
+        raise InputError(error.what, where=where) from None
 
 
 def parse_share(value: float | str) -> float:
@@ -132,6 +137,14 @@ def parse_count(value: float | str) -> float:
     if not 0 <= number < float("inf"):
         raise InputError(f"a count of {value}: expected a number, or one such as 20M")
     return number
+
+
+LIMITS: Mapping[str, Callable[[Any], float]] = {
+    "max_drop": parse_share,
+    "max_flash": parse_bytes,
+    "max_ram": parse_bytes,
+    "max_instructions": parse_count,
+}
 
 
 def _images(value: Any, where: str) -> dict[str, Any]:

@@ -100,7 +100,7 @@ Report = Annotated[Path | None, _option("--report", help="Write what was done to
 
 def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions | None:
     """The options of flags and file; a flag counts more. None when nothing is to be quantized."""
-    from microlith.converter.quantize.config import load_config, make_options, parse_bytes, parse_count, parse_share
+    from microlith.converter.quantize.config import load_config, make_options, parse_limit
 
     given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     images = take_picture_flags(given)
@@ -111,14 +111,8 @@ def parse_options(config: Path | None, flags: dict[str, Any]) -> QuantizeOptions
                 f"--{wrong[0].replace('_', '-')} is for quantization", hint="add --quantize int8, or --quantize-config"
             )
         return None
-    if "max_flash" in given:
-        given["max_flash"] = parse_bytes(given["max_flash"])
-    if "max_drop" in given:
-        given["max_drop"] = parse_share(given["max_drop"])
-    if "max_ram" in given:
-        given["max_ram"] = parse_bytes(given["max_ram"])
-    if "max_instructions" in given:
-        given["max_instructions"] = parse_count(given["max_instructions"])
+    for name, value in given.items():
+        given[name] = parse_limit(name, value, f"--{name.replace('_', '-')}")
     for name in ("float_layers", "wide_layers"):
         if name in given:
             given[name] = tuple(given[name])

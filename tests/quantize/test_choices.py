@@ -323,8 +323,8 @@ def test_config(tmp_path: Path) -> None:
         ("[quantize]\nsheme = 1\n", "no option 'sheme'"),
         ("[quantize]\nsamples = 'x'\n", "'samples' is 'x'; int is needed"),
         ("[quantize]\nrequire-int8 = 1\n", "'require-int8' is 1; bool is needed"),
-        ("[quantize]\nmax-drop = '200%'\n", "a drop of 200%"),
-        ("[quantize]\nmax-flash = 'much'\n", "a size of much"),
+        ("[quantize]\nmax-drop = '200%'\n", "max-drop: a drop of 200%"),
+        ("[quantize]\nmax-flash = 'much'\n", "max-flash: a size of much"),
         ("[quantize.images]\nlayout = 'hwc'\n", "no layout 'hwc'"),
         ("[quantize.images]\nsize = 3\n", "no option 'size' for images"),
         ("", r"has no table \[quantize\]"),
@@ -380,7 +380,7 @@ def test_command(files: tuple[Path, Path], tmp_path: Path) -> None:
         (["--quantize", "int8", "--calibrate", "nowhere"], "no such file"),
         (["--quantize", "int8", "--calibrate", "x", "--mean", "a,b"], "expected numbers"),
         (["--quantize", "int8", "--calibrate", "x", "--resize", "0"], "height and width are at least 1"),
-        (["--quantize", "int8", "--calibrate", "x", "--max-drop", "2"], "a drop of 2"),
+        (["--quantize", "int8", "--calibrate", "x", "--max-drop", "2"], "--max-drop: a drop of 2"),
     ],
 )
 def test_command_mistakes(files: tuple[Path, Path], options: list[str], words: str) -> None:
