@@ -456,6 +456,11 @@ class Builder:
     def cast(self, x: Value, dtype: DType) -> Value:
         return x if x.dtype is dtype else self.add("cast", [x], {"to": dtype.value})
 
+    def known(self, x: Value, dims: Sequence[Dim | None]) -> Value:
+        """``x``, of which more sizes are known than follow from its node."""
+        x.type = TensorType(x.dtype, tuple(old if new is None else new for old, new in zip(x.shape, dims, strict=True)))
+        return x
+
     def copy(self, x: Value) -> Value:
         """A value of its own with the same elements, never folded."""
         node = self.graph.add("reshape", [x], {"shape": (0,) * len(x.shape)}, name=self.label, source=self.source)

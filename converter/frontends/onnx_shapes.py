@@ -131,11 +131,21 @@ def expand(g: Builder, node: OnnxNode) -> Value:
         if dim in (1, size):
             dim = size
         if not isinstance(dim, int):
-            return g.add("expand", [x, node.value(1)])
+            y = g.add("expand", [x, node.value(1)])
+            return g.known(y, [_broadcast(*pair) for pair in zip(target, own, strict=True)])
         if isinstance(size, int) and size not in (1, dim):
             raise Reject(f"an input of shape {x.shape} does not broadcast to {tuple(wanted)}")
         shape.append(dim)
     return broadcast(g, x, shape)
+
+
+def _broadcast(one: Dim | None, other: Dim | None) -> Dim | None:
+    """What two sizes broadcast to; None when it is not known."""
+    if one == other or other == 1:
+        return one
+    if one == 1 or (isinstance(other, int) and other > 1):
+        return other
+    return one if isinstance(one, int) and one > 1 else None
 
 
 def broadcast(g: Builder, x: Value, shape: Sequence[int]) -> Value:

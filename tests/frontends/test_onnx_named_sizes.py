@@ -215,3 +215,20 @@ def test_einsum(equation: str, tmp_path: Path) -> None:
     model = model_of([node("Einsum", ["a", "c"], ["y"], equation=equation)], {"a": left, "c": right}, {})
     choices = [dict(zip("bst", sizes, strict=True)) for sizes in itertools.product((1, 3), (2, 5), (1, 4))]
     hold(model, tmp_path, None, choices)
+
+
+def test_expand_to_a_shape_of_which_some_sizes_are_known(tmp_path: Path) -> None:
+    """As exporters make complex numbers: the imaginary parts are zeros in the shape of the real ones, whose first sizes
+    nobody knows."""
+    nodes = [
+        node("Add", ["a", "c"], ["sum"]),
+        node("Unsqueeze", ["sum", "last"], ["real"]),
+        node("Shape", ["real"], ["shape"]),
+        node("Expand", ["zero", "shape"], ["imaginary"]),
+        node("Concat", ["real", "imaginary"], ["complex"], axis=-1),
+        node("DFT", ["complex"], ["y"], axis=2),
+    ]
+    constants = {"last": vector(-1), "zero": np.zeros(1, np.float32)}
+    model = model_of(nodes, {"a": ["b", "s", 4], "c": ["t", "u", 4]}, constants)
+    choices = [dict(zip("bstu", sizes, strict=True)) for sizes in ((2, 3, 1, 3), (1, 3, 4, 1), (5, 1, 5, 6))]
+    assert hold(model, tmp_path, None, choices)[2:] == (4, 2)
