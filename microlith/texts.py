@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that positions stand for, in the metadata of a graph: the runtime knows numbers only.
+"""Texts that numbers stand for, in the metadata of a graph: the runtime knows numbers only.
 
-A model that takes or gives texts has integers there instead. Those of tensor ``t`` are positions in a list of texts, of
-which number ``i`` is the value of ``labels/t/i``. For a tensor of real numbers the list names the positions along its
+``labels/<tensor>`` holds the texts of an input or output, one in a line. Integers of 32 or 64 bits are positions in
+this list, -1 for any other text. Of other elements (real numbers, or quantized ones) it names the positions along the
 last dimension, as classes name scores.
 """
 
@@ -10,24 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from .dtypes import DType
+
 PREFIX = "labels/"
 
 
 def set_labels(metadata: dict[str, str], name: str, texts: Sequence[str]) -> None:
-    """Notes the texts of a tensor."""
-    # A C string ends at its first NUL.
-    metadata.update({f"{PREFIX}{name}/{index}": text.replace("\0", " ") for index, text in enumerate(texts)})
+    """Notes the texts of a tensor, with spaces in place of line feeds."""
+    if texts:
+        # A C string ends at its first NUL.
+        metadata[PREFIX + name] = "\n".join(text.replace("\n", " ").replace("\0", " ") for text in texts)
 
 
 def labels_in(metadata: Mapping[str, str]) -> dict[str, list[str]]:
     """The texts of all tensors that have some, by name."""
-    found: dict[str, dict[int, str]] = {}
-    for key, text in metadata.items():
-        name, _, index = key.removeprefix(PREFIX).rpartition("/")
-        if key.startswith(PREFIX) and index.isdecimal():
-            found.setdefault(name, {})[int(index)] = text
-    return {
-        name: [texts[index] for index in range(len(texts))]
-        for name, texts in found.items()
-        if sorted(texts) == list(range(len(texts)))
-    }
+    return {key.removeprefix(PREFIX): text.split("\n") for key, text in metadata.items() if key.startswith(PREFIX)}
+
+
+def are_positions(dtype: DType) -> bool:
+    """Whether elements of this type are positions in the list."""
+    return dtype.is_integer and dtype.size >= 4

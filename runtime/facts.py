@@ -38,11 +38,11 @@ class Quantization:
 
 
 def read_labels(model: Any, name: str) -> list[str]:
-    """The texts that the integers, or the last positions, of an input or output stand for."""
+    """The texts that the integers of an input or output, or the positions along its last dimension, stand for."""
     labels: list[str] = []
-    lib = library()
-    while (label := lib.lith_model_label(model, name.encode(), len(labels))) != ffi.NULL:
-        labels.append(text(label))
+    lib, length = library(), ffi.new("size_t *")
+    while (label := lib.lith_model_label(model, name.encode(), len(labels), length)) != ffi.NULL:
+        labels.append(bytes(ffi.buffer(label, length[0])).decode("utf-8", "replace"))
     return labels
 
 

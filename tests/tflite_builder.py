@@ -76,6 +76,8 @@ class TfliteBuilder:
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     description: str = "made by a test"
+    metadata: dict[str, bytes] = field(default_factory=dict)
+    """Buffers by name."""
     subgraphs: list[TfliteBuilder] = field(default_factory=list)
     """What operators run; the first is subgraph 1 of the file."""
 
@@ -144,6 +146,9 @@ class TfliteBuilder:
         codes = list(dict.fromkeys((op.name, op.custom_code) for part in parts for op in part.operators))
         stored = [spec for part in parts for spec in part.tensors if self._has(spec)]
         buffers = [self._buffer(fb, None), *(self._buffer(fb, spec.data) for spec in stored)]
+        entries = [self._metadata(fb, name, len(buffers) + index) for index, name in enumerate(self.metadata)]
+        buffers += [self._buffer(fb, np.frombuffer(data, np.uint8)) for data in self.metadata.values()]
+        metadata_vector = self._offsets(fb, entries)
         places = {id(spec): number for number, spec in enumerate(stored, start=1)}
         graphs = [part._graph(fb, codes, places, f"graph_{n}" if n else "main") for n, part in enumerate(parts)]
         subgraphs = self._offsets(fb, graphs)
@@ -156,6 +161,7 @@ class TfliteBuilder:
         tflite.ModelAddSubgraphs(fb, subgraphs)
         tflite.ModelAddDescription(fb, description)
         tflite.ModelAddBuffers(fb, buffer_vector)
+        tflite.ModelAddMetadata(fb, metadata_vector)
         fb.Finish(tflite.ModelEnd(fb), file_identifier=b"TFL3")
         return bytes(fb.Output())
 
@@ -175,6 +181,14 @@ class TfliteBuilder:
         tflite.SubGraphAddOperators(fb, operator_vector)
         tflite.SubGraphAddName(fb, label)
         return int(tflite.SubGraphEnd(fb))
+
+    @staticmethod
+    def _metadata(fb: flatbuffers.Builder, name: str, buffer: int) -> int:
+        label = fb.CreateString(name)
+        tflite.MetadataStart(fb)
+        tflite.MetadataAddName(fb, label)
+        tflite.MetadataAddBuffer(fb, buffer)
+        return int(tflite.MetadataEnd(fb))
 
     @staticmethod
     def _has(spec: TensorSpec) -> bool:

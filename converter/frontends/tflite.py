@@ -19,6 +19,7 @@ from microlith.dtypes import DType
 from microlith.errors import InputError, ModelFormatError, ShapeError, Unsupported, UnsupportedError
 from microlith.ir import Graph, TensorType, Value
 from microlith.size_ranges import Size, SizeRange
+from microlith.texts import are_positions, set_labels
 from microlith.verify import MAX_DEPTH
 
 from . import (
@@ -37,6 +38,7 @@ from . import (
 )
 from .problems import CHANGE_IT, problem
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
+from .tflite_labels import AXIS_LABELS, VALUE_LABELS, labels_of_outputs
 from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
 
 ROWS: Mapping[str, Row] = {
@@ -111,7 +113,18 @@ def import_tflite(
     _resize(subgraph, {**(inputs or {}), **{key: array.shape for key, array in known.items()}}, where or name)
     importer = Importer(graph, model, 0, len(data), where or name, known)
     importer.run()
+    for index, (kind, labels) in labels_of_outputs(data).items():
+        value = graph.outputs[index] if index < len(graph.outputs) else None
+        if value is not None and _fit(value, kind, labels):
+            set_labels(graph.metadata, value.name, labels)
     return graph
+
+
+def _fit(value: Value, kind: int, labels: Sequence[str]) -> bool:
+    """Whether a file of labels is about an output as its type has it."""
+    if are_positions(value.dtype):
+        return kind == VALUE_LABELS
+    return kind == AXIS_LABELS and value.shape[-1:] == (len(labels),)
 
 
 def _resize(subgraph: TfliteSubgraph, inputs: Mapping[str, Sequence[Size]], where: str) -> None:

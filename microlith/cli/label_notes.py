@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from microlith.texts import labels_in
+from microlith.texts import are_positions, labels_in
 
 from .console import console
 
@@ -26,7 +26,7 @@ def shown_text(text: str) -> str:
 def print_labels(graph: Graph, shown: int = SHOWN) -> None:
     """The texts that integers of inputs and outputs stand for."""
     inputs = {value.name for value in graph.inputs}
-    integers = {value.name for value in (*graph.inputs, *graph.outputs) if value.dtype.is_integer}
+    integers = {value.name for value in (*graph.inputs, *graph.outputs) if are_positions(value.dtype)}
     for name, labels in labels_in(graph.metadata).items():
         if name in inputs:
             what = f"input {name}: integers stand for texts, -1 for any other"
@@ -34,6 +34,6 @@ def print_labels(graph: Graph, shown: int = SHOWN) -> None:
             what = f"output {name}: integers stand for texts"
         else:
             what = f"output {name}: the positions along its last dimension have names"
-        texts = ", ".join(f"{index} {shown_text(label)}" for index, label in enumerate(labels[:shown]))
-        more = f", ... ({len(labels)} in all)" if len(labels) > shown else ""
+        texts = "; ".join(f"{index} {shown_text(label)}" for index, label in enumerate(labels[:shown]))
+        more = f"; ... ({len(labels)} in all)" if len(labels) > shown else ""
         console.print(escape(f"{what}: {texts}{more}"), highlight=False)

@@ -91,5 +91,11 @@ def _named(array: np.ndarray, index: int, labels: Sequence[str] | None) -> str:
     number = f"{value:.6g}"
     if labels is None:
         return number
-    place = value if array.dtype.kind in "iu" else index % array.shape[-1] if array.ndim else 0
+    place = (
+        value
+        if array.dtype.kind in "iu" and array.dtype.itemsize >= 4
+        else index % array.shape[-1]
+        if array.ndim
+        else 0
+    )
     return f"{number} ({escape(shown_text(labels[place]))})" if 0 <= place < len(labels) else number

@@ -193,9 +193,9 @@ LITH_API lith_status lith_model_metadata(const lith_model *model, int32_t index,
 /* The value for a key, or NULL. */
 LITH_API const char *lith_model_metadata_find(const lith_model *model, const char *key);
 /* A model that takes or gives texts has integers in their place, -1 for a text that it does not know: the text for the
- * integer `index` of an input or output; of an output of real numbers, what position `index` of its last dimension
- * stands for. NULL: it has none. */
-LITH_API const char *lith_model_label(const lith_model *model, const char *tensor, int64_t index);
+ * integer `index` of an input or output. Of an output of real or quantized numbers: what position `index` of its last
+ * dimension stands for. `*length` bytes in UTF-8, without a NUL behind them; NULL: there is none. */
+LITH_API const char *lith_model_label(const lith_model *model, const char *tensor, int64_t index, size_t *length);
 
 typedef struct lith_node_info {
     const char *name;

@@ -2,7 +2,6 @@
 /* Opening a model, and what can be asked of it. */
 #include "model.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "bind.h"
@@ -251,24 +250,22 @@ const char *lith_model_metadata_find(const lith_model *model, const char *key) {
     return NULL;
 }
 
-const char *lith_model_label(const lith_model *model, const char *tensor, int64_t index) {
+const char *lith_model_label(const lith_model *model, const char *tensor, int64_t index, size_t *length) {
     static const char prefix[] = "labels/";
     fb_pointer pairs = fb_vector(model->root, FB_MODEL_METADATA);
-    char tail[24];
-    if (tensor == NULL || index < 0) {
-        return NULL;
-    }
-    (void)snprintf(tail, sizeof tail, "/%lld", (long long)index);
-    size_t length = strlen(tensor);
-    for (uint32_t i = 0; i < fb_length(pairs); i++) {
+    for (uint32_t i = 0; tensor != NULL && length != NULL && index >= 0 && i < fb_length(pairs); i++) {
         fb_pointer pair = fb_table_at(pairs, i);
         const char *key = fb_string(pair, FB_PAIR_KEY);
-        if (strncmp(key, prefix, sizeof prefix - 1) == 0) {
-            key += sizeof prefix - 1;
-            if (strncmp(key, tensor, length) == 0 && strcmp(key + length, tail) == 0) {
-                return fb_string(pair, FB_PAIR_VALUE);
-            }
+        if (strncmp(key, prefix, sizeof prefix - 1) != 0 || strcmp(key + sizeof prefix - 1, tensor) != 0) {
+            continue;
         }
+        const char *line = fb_string(pair, FB_PAIR_VALUE);
+        for (int64_t k = 0; line != NULL && k < index; k++) {
+            line = strchr(line, '\n');
+            line = line != NULL ? line + 1 : NULL;
+        }
+        *length = line != NULL ? strcspn(line, "\n") : 0;
+        return line;
     }
     return NULL;
 }

@@ -154,11 +154,16 @@ static unsigned char *load_input(tool *self, const options *chosen, int32_t inde
     return bytes;
 }
 
-/* The text that a number or a position stands for. */
-static void print_label(const lith_model *model, const char *tensor, int64_t index) {
-    const char *label = lith_model_label(model, tensor, index);
+/* The text that an element, or its position along the last dimension, stands for. */
+static void print_label(const lith_model *model, const lith_tensor_info *info, size_t index, int64_t value) {
+    const char *name = lith_dtype_name(info->dtype);
+    bool is_value = name[0] != 'f' && lith_dtype_size(info->dtype) >= 4;
+    int64_t last = info->rank > 0 ? info->dims[info->rank - 1] : 1;
+    size_t length = 0;
+    int64_t position = is_value ? value : (int64_t)(index % (size_t)last);
+    const char *label = lith_model_label(model, info->name, position, &length);
     if (label != NULL) {
-        printf(" (%s)", label);
+        printf(" (%.*s)", (int)length, label);
     }
 }
 
@@ -172,9 +177,7 @@ static void print_value(const lith_model *model, const lith_tensor_info *info, c
         float value;
         memcpy(&value, place, sizeof value);
         printf(" %.6g", (double)value);
-        if (info->rank > 0 && info->dims[info->rank - 1] > 0) {
-            print_label(model, info->name, (int64_t)(index % (size_t)info->dims[info->rank - 1]));
-        }
+        print_label(model, info, index, 0);
     } else if (strcmp(name, "f64") == 0) {
         double value;
         memcpy(&value, place, sizeof value);
@@ -187,7 +190,7 @@ static void print_value(const lith_model *model, const lith_tensor_info *info, c
         bool negative = name[0] == 's' && (bits >> (8 * element - 1) & 1) != 0;
         int64_t value = (int64_t)(negative && element < 8 ? bits | UINT64_MAX << (8 * element) : bits);
         printf(" %lld", (long long)value);
-        print_label(model, info->name, value);
+        print_label(model, info, index, value);
     }
 }
 

@@ -210,7 +210,7 @@ def test_texts_of_a_classifier(cli: Cli, tmp_path: Path) -> None:
     model, lith = tmp_path / "pets.onnx", tmp_path / "pets.lith"
     onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), model)
     converted = cli("convert", model, "-o", lith)
-    assert "output label: integers stand for texts: 0 cat, 1 dog [big]" in " ".join(converted.out.split())
+    assert "output label: integers stand for texts: 0 cat; 1 dog [big]" in " ".join(converted.out.split())
     report = json.loads(cli("inspect", lith, "--json").out)
     assert report["labels"] == {"label": ["cat", "dog [big]"], "chances": ["cat", "dog [big]"]}
     assert report["metadata"] == {}

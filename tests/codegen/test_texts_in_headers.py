@@ -13,7 +13,7 @@ from generated_projects import STRICT, need
 from microlith.codegen import generate
 from microlith.texts import set_labels
 
-TEXTS = ['a "quoted"\\ word ??/', "two\nlines", "Ürün", "", "1 2"]
+TEXTS = ['a "quoted"\\ word ??/', "two\tparts", "Ürün", "", "1 2"]
 
 PROGRAM = """\
 #include "net.h"
