@@ -98,9 +98,11 @@ def softmax(rows: int, depth: int, dtype: DType = DType.s8) -> Graph:
     return finished(graph, graph.add("softmax", [x, graph.constant("table", table)], {"axis": 1, **attrs}).output)
 
 
-def matmul(batch: int, m: int, k: int, n: int, transposed: bool) -> Graph:
+def matmul(batch: int, m: int, k: int, n: int, transposed: bool, dtype: DType = DType.s8) -> Graph:
     attrs = {"transpose_b": int(transposed), "a_zero": 3, "b_zero": -7, "y_zero": 11, **scaled(0.0007)}
-    return layer("matmul", [(batch, m, k), (batch, n, k) if transposed else (batch, k, n)], attrs)
+    if dtype is DType.s16:
+        attrs |= {"a_zero": 0, "b_zero": 0, "y_zero": 0, "q_min": -32768, "q_max": 32767, **scaled(0.00001)}
+    return layer("matmul", [(batch, m, k), (batch, n, k) if transposed else (batch, k, n)], attrs, dtype=dtype)
 
 
 def transposed_conv(size: int, depth: int, channels: int, window: int) -> Graph:
@@ -173,6 +175,8 @@ LAYERS: Mapping[str, Callable[[], Graph]] = {
     "softmax of 64 rows of 49, s16": lambda: softmax(64, 49, DType.s16),
     "matmul 49x32 by 32x49 transposed": lambda: matmul(2, 49, 32, 49, True),
     "matmul 49x49 by 49x32": lambda: matmul(2, 49, 49, 32, False),
+    "matmul 49x32 by 32x49 transposed, s16": lambda: matmul(2, 49, 32, 49, True, DType.s16),
+    "matmul 49x49 by 49x32, s16": lambda: matmul(2, 49, 49, 32, False, DType.s16),
     "conv_transpose 2x2, 32 to 16": lambda: transposed_conv(8, 32, 16, 2),
     "conv_transpose 3x3, 16 to 8": lambda: transposed_conv(8, 16, 8, 3),
     "conv_transpose 4x4, 32 to 32": lambda: transposed_conv(6, 32, 32, 4),

@@ -5,7 +5,7 @@
 
 #include <arm_acle.h>
 
-#include "nnacl_base.h"
+#include "common/requant.h"
 
 /* The larger of each two bytes. */
 static inline uint32_t nnacl_max_bytes_dsp(uint32_t a, uint32_t b) {
@@ -43,5 +43,14 @@ static inline int32_t nnacl_nearest_dsp(float value) {
     return bits;
 }
 #endif
+
+/* nnacl_requant_float(). */
+static inline int32_t nnacl_requant_float_dsp(int32_t value, float scale, int32_t zero, int32_t q_min, int32_t q_max) {
+#ifdef __ARM_FP
+    return nnacl_clamp_s32(__qadd(nnacl_nearest_dsp((float)value * scale), zero), q_min, q_max);
+#else
+    return nnacl_requant_float(value, scale, zero, q_min, q_max);
+#endif
+}
 
 #endif

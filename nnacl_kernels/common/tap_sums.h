@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of bytes over the positions of a window, for neighbouring channels: averages and means. */
+/* Sums of integers over the positions of a window, for neighbouring channels: averages and means. */
 #ifndef NNACL_TAP_SUMS_H
 #define NNACL_TAP_SUMS_H
 
@@ -15,6 +15,8 @@ typedef struct nnacl_taps {
 
 /* Channels that are summed at a time, at most. */
 #define NNACL_TAP_LANES 16
+/* The same of s16. */
+#define NNACL_TAP_HALVES 8
 
 /* Bytes whose sum has 16 bits. */
 #define NNACL_TAPS_IN_WORDS 256

@@ -73,4 +73,35 @@ static inline void nnacl_sum_taps_dsp(const nnacl_taps *t, int32_t channel, int3
     }
 }
 
+/* The same of s16. */
+static inline void nnacl_sum_taps_s16_dsp(const nnacl_taps *t, int32_t channel, int32_t lanes, int32_t *sums) {
+    const int8_t *x = t->x + 2 * channel;
+    const ptrdiff_t row_step = t->row_step - t->columns * t->column_step, column_step = t->column_step;
+    int32_t first = 0, second = 0, third = 0, fourth = 0;
+    for (int32_t row = t->columns > 0 ? t->rows : 0; row > 0; row--, x += row_step) {
+        int32_t column = t->columns;
+        do {
+            if (lanes < NNACL_TAP_LANES_DSP) {
+                const int16_t *halves = (const int16_t *)(const void *)x;
+                first += halves[0];
+                second += lanes > 1 ? halves[1] : 0;
+                third += lanes > 2 ? halves[2] : 0;
+            } else {
+                uint32_t low, high;
+                memcpy(&low, x, sizeof low);
+                memcpy(&high, x + sizeof low, sizeof high);
+                first += (int16_t)(low & 0xffffu);
+                second += (int32_t)low >> 16;
+                third += (int16_t)(high & 0xffffu);
+                fourth += (int32_t)high >> 16;
+            }
+            x += column_step;
+        } while (--column > 0);
+    }
+    sums[0] = first;
+    sums[1] = second;
+    sums[2] = third;
+    sums[3] = fourth;
+}
+
 #endif

@@ -62,6 +62,8 @@ typedef struct nnacl_det_params {
 
 /* For kernels that read the rows of a as they lie. */
 bool nnacl_matmul_accepts_rows(const void *params);
+/* The same without zero points, and with columns of b whose elements a vector of 16-bit offsets reaches. */
+bool nnacl_matmul_accepts_plain_rows(const void *params);
 /* For kernels of dense that know one zero point of the weights. */
 bool nnacl_dense_accepts_one_zero(const void *params);
 /* The same, and that zero point is 0. */

@@ -310,7 +310,7 @@ static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
         return (kernel->isa == NNACL_ISA_VNNI ? 3 : 1) * nnacl_panel_quad_size(p->k);
     }
     if (kernel->isa == NNACL_ISA_DSP) { /* a row of a, widened */
-        return p->transpose_b ? sizeof(uint32_t) * (size_t)nnacl_row_words(p->k) : 0;
+        return p->transpose_b && kernel->dtype == NNACL_S8 ? sizeof(uint32_t) * (size_t)nnacl_row_words(p->k) : 0;
     }
     return kernel->dtype == NNACL_F32 ? panels * (size_t)p->k * NNACL_PANEL_F32 * sizeof(float) : 0;
 }
@@ -318,6 +318,12 @@ static size_t matmul_workspace(const void *params, const nnacl_kernel *kernel) {
 bool nnacl_matmul_accepts_rows(const void *params) {
     const nnacl_matmul_params *p = params;
     return p->transpose_a == 0;
+}
+
+bool nnacl_matmul_accepts_plain_rows(const void *params) {
+    const nnacl_matmul_params *p = params;
+    const bool is_plain = p->a_zero == 0 && p->b_zero == 0;
+    return is_plain && (p->transpose_b || p->n <= UINT16_MAX / 7) && nnacl_matmul_accepts_rows(params);
 }
 
 static int32_t matmul_parts(const void *params, const nnacl_kernel *kernel) {

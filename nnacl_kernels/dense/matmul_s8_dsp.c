@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/columns_s8_dsp.h"
+#include "common/lanes_dsp.h"
 #include "common/rows_s8_dsp.h"
 #include "dense/matmul_rows_s8.h"
 
@@ -28,8 +29,12 @@ static inline void add(const nnacl_matmul_row_s8 *row, int32_t first, int32_t co
 }
 
 static inline void finish(const nnacl_matmul_row_s8 *row, int32_t *sums, int32_t count, int8_t *y) {
+    const nnacl_matmul_params *p = row->p;
     for (int32_t j = 0; j < count; j++) {
-        y[j] = nnacl_matmul_finish_s8((int32_t)((uint32_t)sums[j] - row->excess), row->p);
+        const int32_t sum = (int32_t)((uint32_t)sums[j] - row->excess);
+        y[j] = NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)
+                   ? (int8_t)nnacl_requant_float_dsp(sum, p->scale, p->y_zero, p->q_min, p->q_max)
+                   : nnacl_matmul_finish_s8(sum, p);
     }
 }
 

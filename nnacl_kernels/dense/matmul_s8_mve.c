@@ -26,9 +26,7 @@ static inline void finish(const nnacl_matmul_row_s8 *row, int32_t *sums, int32_t
         sums[j] = (int32_t)((uint32_t)sums[j] - row->excess);
     }
     if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
-        for (int32_t j = 0; j < count; j++) {
-            y[j] = nnacl_matmul_finish_s8(sums[j], p);
-        }
+        nnacl_scale_sums_mve(sums, count, p->scale, p->y_zero, p->q_min, p->q_max, y);
         return;
     }
     nnacl_requant_sums_mve(sums, count, p->mult, p->shift, p->rounding, p->y_zero, p->q_min, p->q_max, y);

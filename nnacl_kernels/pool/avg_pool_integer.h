@@ -10,19 +10,47 @@
 /* Channels that are summed at a time. */
 #define NNACL_POOL_CHUNK 32
 
-/* `sum` of `count` positions, padding as x_zero, as an element of y. */
-static inline int32_t nnacl_avg_pool_finish(int32_t sum, int32_t count, int32_t lowest, const nnacl_pool2d_params *p) {
-    int32_t mean = p->x_zero;
-    if (NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN)) {
-        const float real = count > 0 ? (float)(sum - count * p->x_zero) * p->scale / (float)count : 0.0f;
-        return nnacl_round_even(real, p->q_min - p->y_zero, p->q_max - p->y_zero) + p->y_zero;
+/* How the sums of a window become elements of y: what is the same for all its channels. Halves up are halves away from
+ * zero of what lies above the lowest number. */
+typedef struct nnacl_average {
+    int32_t below; /* what is added to a sum */
+    int32_t count, half, base;
+    int32_t low, high, zero;
+    float scale;
+} nnacl_average;
+
+/* Of `inside` positions in the input, as one of `divisor`. Where nothing counts, x_zero is the average. */
+static inline nnacl_average nnacl_average_of(const nnacl_pool2d_params *p, int32_t inside, int32_t divisor,
+                                             int32_t lowest) {
+    const bool is_even = NNACL_ROUNDS(p->rounding, NNACL_ROUND_FLOAT_EVEN);
+    nnacl_average k;
+    k.below = (divisor - inside) * p->x_zero;
+    if (divisor == 0) {
+        k.below = p->x_zero;
+        divisor = 1;
     }
-    if (count > 0 && p->halves_up) {
-        mean = (sum - lowest * count + count / 2) / count + lowest;
-    } else if (count > 0) {
-        mean = sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+    k.count = divisor;
+    k.half = divisor / 2;
+    k.base = is_even ? p->x_zero : p->halves_up * lowest;
+    k.below -= k.base * divisor;
+    k.low = p->q_min;
+    k.high = p->q_max;
+    if (is_even) {
+        k.zero = p->y_zero;
+        k.scale = p->scale;
+        k.low -= k.zero;
+        k.high -= k.zero;
     }
-    return nnacl_clamp_s32(mean, p->q_min, p->q_max);
+    return k;
+}
+
+/* Of the sum of the positions in the input. */
+static inline int32_t nnacl_average_at(const nnacl_average *k, int32_t sum, int32_t rounding) {
+    const int32_t value = sum + k->below;
+    if (NNACL_ROUNDS(rounding, NNACL_ROUND_FLOAT_EVEN)) {
+        return nnacl_round_even((float)value * k->scale / (float)k->count, k->low, k->high) + k->zero;
+    }
+    return nnacl_clamp_s32((value + (value > 0 ? k->half : -k->half)) / k->count + k->base, k->low, k->high);
 }
 
 #define NNACL_AVG_POOL_KERNEL(symbol, type, lowest)                                                                    \
@@ -40,12 +68,13 @@ static inline int32_t nnacl_avg_pool_finish(int32_t sum, int32_t count, int32_t 
                 type *pixel = y + ((ptrdiff_t)row * p->out_w + column) * p->channels;                                  \
                 const int32_t inside = (tall.end - tall.begin) * (wide.end - wide.begin);                              \
                 const int32_t divisor = nnacl_pool_divisor(p, row % p->out_h, column, inside);                         \
+                const nnacl_average average = nnacl_average_of(p, inside, divisor, lowest);                            \
                 for (int32_t first = 0; first < p->channels; first += NNACL_POOL_CHUNK) {                              \
                     const int32_t left = p->channels - first;                                                          \
                     const int32_t count = left < NNACL_POOL_CHUNK ? left : NNACL_POOL_CHUNK;                           \
                     int32_t sums[NNACL_POOL_CHUNK];                                                                    \
                     for (int32_t c = 0; c < count; c++) {                                                              \
-                        sums[c] = (divisor - inside) * p->x_zero;                                                      \
+                        sums[c] = 0;                                                                                   \
                     }                                                                                                  \
                     for (int32_t ky = tall.begin; ky < tall.end; ky++) {                                               \
                         for (int32_t kx = wide.begin; kx < wide.end; kx++) {                                           \
@@ -58,7 +87,7 @@ static inline int32_t nnacl_avg_pool_finish(int32_t sum, int32_t count, int32_t 
                         }                                                                                              \
                     }                                                                                                  \
                     for (int32_t c = 0; c < count; c++) {                                                              \
-                        pixel[first + c] = (type)nnacl_avg_pool_finish(sums[c], divisor, lowest, p);                   \
+                        pixel[first + c] = (type)nnacl_average_at(&average, sums[c], p->rounding);                     \
                     }                                                                                                  \
                 }                                                                                                      \
             }                                                                                                          \

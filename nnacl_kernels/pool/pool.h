@@ -36,10 +36,9 @@ typedef struct nnacl_pool2d_params {
     int32_t batch, in_h, in_w, channels, out_h, out_w;
 } nnacl_pool2d_params;
 
-/* For the kernels of s8 for the DSP extension: at least four channels; averages of fewer than nine positions take more
- * instructions than with plain C. */
-bool nnacl_max_pool2d_accepts_dsp(const void *params);
-bool nnacl_avg_pool2d_accepts_dsp(const void *params);
+/* At least four channels, or two. */
+bool nnacl_pool2d_accepts_quads(const void *params);
+bool nnacl_pool2d_accepts_pairs(const void *params);
 
 #ifdef __cplusplus
 }

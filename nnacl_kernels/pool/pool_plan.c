@@ -12,7 +12,8 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
     const bool is_float = x->dtype == NNACL_F32 || x->dtype == NNACL_F16;
     NNACL_REQUIRE(x->rank == 4 &&
                       (is_float || x->dtype == NNACL_S8 || x->dtype == NNACL_S16 || (knows_u8 && x->dtype == NNACL_U8)),
-                  "x must be f32, f16, s8 or s16 (max_pool2d: or u8) [batch, height, width, channels]");
+                  "x must be f32, f16, s8 or s16 (max_pool2d: or u8) [batch, "
+                  "height, width, channels]");
     NNACL_REQUIRE(nnacl_plan_count(x) >= 0, "x has too many elements");
     NNACL_REQUIRE(p->kernel_h >= 0 && p->kernel_w >= 0, "a kernel size is negative");
     NNACL_REQUIRE(p->extra_bottom >= 0 && p->extra_right >= 0, "an extra padding is negative");
@@ -62,14 +63,12 @@ static const char *avg_pool_resize(void *params, const nnacl_tensor *in, int32_t
     return resize(params, in, n_in, out, n_out, false);
 }
 
-bool nnacl_max_pool2d_accepts_dsp(const void *params) {
+bool nnacl_pool2d_accepts_quads(const void *params) {
     return ((const nnacl_pool2d_params *)params)->channels >= 4;
 }
 
-bool nnacl_avg_pool2d_accepts_dsp(const void *params) {
-    const nnacl_pool2d_params *p = params;
-    const int64_t rows = p->kernel_h > 0 ? p->kernel_h : p->in_h, columns = p->kernel_w > 0 ? p->kernel_w : p->in_w;
-    return p->channels >= 4 && rows * columns >= 9;
+bool nnacl_pool2d_accepts_pairs(const void *params) {
+    return ((const nnacl_pool2d_params *)params)->channels >= 2;
 }
 
 static int32_t pool_parts(const void *params, const nnacl_kernel *kernel) {

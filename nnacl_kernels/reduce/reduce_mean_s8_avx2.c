@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <immintrin.h>
 
-#include "reduce/reduce_columns_s8.h"
+#include "reduce/reduce_columns.h"
 
 NNACL_DECLARE(nnacl_reduce_mean_s8_avx2);
 
@@ -31,5 +31,5 @@ static void sum_taps(const nnacl_taps *t, int32_t channel, int32_t lanes, int32_
 }
 
 void nnacl_reduce_mean_s8_avx2(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    nnacl_reduce_columns_s8(ctx, params, in[0], out[0], NNACL_TAP_LANES, sum_taps, nnacl_reduce_end_s8_each);
+    nnacl_reduce_columns(ctx, params, 1, in[0], out[0], NNACL_TAP_LANES, sum_taps, nnacl_reduce_end_s8);
 }

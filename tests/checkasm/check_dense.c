@@ -80,11 +80,12 @@ static void draw_matmul(check_case *c) {
         p->q_min = INT16_MIN;
         p->q_max = INT16_MAX;
     }
-    p->a_zero = check_zero(c);
-    p->b_zero = check_zero(c);
+    const bool is_plain = c->dtype == NNACL_S16 && check_chance(c, 70);
+    p->a_zero = is_plain ? 0 : check_zero(c);
+    p->b_zero = is_plain ? 0 : check_zero(c);
     p->y_zero = check_zero(c);
     p->rounding = c->bench ? 0 : check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_UP);
-    check_multiplier(c, check_int(c, -14, -6), &p->mult, &p->shift);
+    check_multiplier(c, c->dtype == NNACL_S16 ? check_int(c, -22, -10) : check_int(c, -14, -6), &p->mult, &p->shift);
     p->scale = check_float(c, 0.0001f, 0.01f);
     const int32_t b_type = !is_integer ? c->dtype : check_chance(c, 50) ? NNACL_S8 : NNACL_U8;
     draw_operand(c, c->dtype, rank, batch, p->transpose_a ? k : m, p->transpose_a ? m : k);

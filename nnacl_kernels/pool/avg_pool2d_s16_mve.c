@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/tap_sums_mve.h"
+#include "pool/avg_pool_sums.h"
+
+NNACL_AVG_POOL_SUMS(nnacl_avg_pool2d_s16_mve, int16_t, NNACL_TAP_HALVES, nnacl_sum_taps_s16_mve, NNACL_NOINLINE)
