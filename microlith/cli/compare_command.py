@@ -20,6 +20,7 @@ from .console import JsonOption, ShapeOption, console, noise_for, parse_run_shap
 
 if TYPE_CHECKING:
     from microlith.compare import Breach, Engine, Report
+    from microlith.compare.engines import Port
 
 NAME = "compare"
 EXAMPLE = "microlith compare model.onnx model.lith --data samples.npz --min-sqnr 30 --html report.html"
@@ -77,7 +78,7 @@ def command(
     Exit code 1 when a threshold is not kept, 2 when they could not be compared. All of it is explained in
     docs/compare.md.
     """
-    from microlith.compare import compare, load_samples, open_engine, parse_threshold
+    from microlith.compare import agreed_ports, compare, load_samples, open_engine, parse_threshold
     from microlith.files import require_writable
 
     given = {
@@ -111,11 +112,9 @@ def command(
                 advance(0, None, f"opening {text}")
                 opened.append(open_engine(text, shapes=parse_run_shapes(shapes) or None))
             first, second = opened
-            feeds = (
-                load_samples(data, first.inputs, samples, images)
-                if data is not None
-                else _noise(first, samples, shapes)
-            )
+            where = f"{first.label} and {second.label}"
+            ports = agreed_ports(first.inputs, second.inputs, parse_run_shapes(shapes), where)
+            feeds = load_samples(data, ports, samples, images) if data is not None else _noise(ports, samples, shapes)
             report = compare(
                 first,
                 second,
@@ -138,11 +137,11 @@ def command(
         raise typer.Exit(1)
 
 
-def _noise(engine: Engine, samples: int | None, shapes: Sequence[str] | None) -> Iterator[dict[str, np.ndarray]]:
-    ports = [(port.name, port.shape, port.dtype) for port in engine.inputs]
-    is_open = any(not isinstance(dim, int) or dim < 0 for port in engine.inputs for dim in port.shape)
+def _noise(ports: Sequence[Port], samples: int | None, shapes: Sequence[str] | None) -> Iterator[dict[str, np.ndarray]]:
+    inputs = [(port.name, port.shape, port.dtype) for port in ports]
+    is_open = any(not isinstance(dim, int) or dim < 0 for port in ports for dim in port.shape)
     for sample in range(samples or NOISE_SAMPLES):
-        yield noise_for(ports, shapes if is_open else None, 100 * sample)
+        yield noise_for(inputs, shapes if is_open else None, 100 * sample)
 
 
 def _names(text: str, file: Path) -> bool:

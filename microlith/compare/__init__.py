@@ -12,7 +12,7 @@ from ..errors import InputError
 from .causes import Isolation, find_causes, is_clipped, model_inputs
 from .differences import Comparison, to_real
 from .engines import Arrays, Engine, Layer, open_engine, parse_subject
-from .feeds import InputMap, load_samples
+from .feeds import InputMap, agreed_ports, load_samples
 from .matching import Alignment, Match, match_layers
 from .verdict import FIGURES, Breach, LayerReport, Report, Threshold, parse_threshold
 
@@ -24,6 +24,7 @@ __all__ = [
     "LayerReport",
     "Report",
     "Threshold",
+    "agreed_ports",
     "compare",
     "load_samples",
     "open_engine",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,29 @@ class InputMap:
     def convert(self, feed: Mapping[str, np.ndarray]) -> Arrays:
         """A sample of ``a`` as ``b`` takes it: same axes or channels moved, quantized where ``b`` wants integers."""
         return {b.name: _convert(feed[a.name], a, b, self.rounding) for a, b in self.pairs}
+
+
+def agreed_ports(a: Sequence[Port], b: Sequence[Port], given: Mapping[str, Sequence[int]], where: str) -> list[Port]:
+    """The inputs of ``a`` with sizes that both models take: those that ``a`` leaves open are the ``given`` ones, by
+    name of the input, or those of ``b``. Raises InputError for models with different inputs."""
+    other = {port.name: twin for port, twin in InputMap(a, b, where).pairs}
+    return [replace(port, shape=_agreed(port.shape, other[port.name].shape, given.get(port.name))) for port in a]
+
+
+def _agreed(
+    shape: tuple[int | str, ...], other: tuple[int | str, ...], given: Sequence[int] | None
+) -> tuple[int | str, ...]:
+    fits = len(shape) == len(other) and all(
+        one == two for one, two in zip(shape, other, strict=True) if _is_known(one) and _is_known(two)
+    )
+    if not any(map(_is_known, shape[1:])):  # nothing tells whether their axes are in the same order
+        other = (*other[:1], *shape[1:])
+    wanted = given if given is not None and len(given) == len(shape) else other if fits else shape
+    return tuple(one if _is_known(one) else two for one, two in zip(shape, wanted, strict=True))
+
+
+def _is_known(size: int | str) -> bool:
+    return isinstance(size, int) and size >= 0
 
 
 def _convert(array: np.ndarray, a: Port, b: Port, rounding: int) -> np.ndarray:

@@ -313,6 +313,26 @@ def test_tflite_original_against_runtime(cli: Cli, tmp_path: Path) -> None:
     assert all(row["equal"] for row in report["layers"])
 
 
+@pytest.mark.parametrize(("sizes", "given"), [((1, 8), []), (("n", 8), []), (("n", "k"), ["--input", "x:1,8"])])
+def test_sizes_that_one_model_leaves_open(
+    cli: Cli, tmp_path: Path, sizes: tuple[int | str, ...], given: list[str]
+) -> None:
+    """They are those of the other: four samples in a file are four runs, in whatever order the models stand."""
+    weights = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    infos = [helper.make_tensor_value_info("x", TensorProto.FLOAT, sizes)]
+    infos.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, [sizes[0], 4]))
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    graph = helper.make_graph(nodes, "g", infos[:1], infos[1:], [numpy_helper.from_array(weights, "w")])
+    path, fixed = tmp_path / "m.onnx", tmp_path / "m.lith"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    assert cli("convert", path, "-o", fixed, "--input", "x:1,8").code == 0
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(1).standard_normal((4, 8)).astype(np.float32))
+    for pair in ((path, fixed), (fixed, path)):
+        report = compared(cli, *pair, "--data", tmp_path / "x.npz", *given)
+        assert report["samples"] == 4 and report["layers"][-1]["max_error"] < 1e-5
+        assert compared(cli, *pair, *given)["samples"] == 3
+
+
 # Thresholds
 
 
