@@ -77,11 +77,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+_TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list of names"}
+
+
 def _checked(name: str, value: Any, where: str) -> Any:
     types = _TYPES.get(name, (str,))
     fits: bool = isinstance(value, types)
     if not fits or (isinstance(value, bool) and bool not in types):
-        names = " or ".join(item.__name__ for item in types)
+        names = " or ".join(_TYPE_NAMES[item] for item in types)
         raise InputError(f"'{name.replace('_', '-')}' is {value!r}; {names} is needed", where=where)
     if name in ("float_layers", "wide_layers"):
         if not all(isinstance(item, str) for item in value):

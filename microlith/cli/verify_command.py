@@ -20,6 +20,7 @@ from .console import (
     existing,
     load_inputs,
     noise_for,
+    plural,
     print_json,
     progress_bar,
 )
@@ -103,7 +104,7 @@ def command(
         )
     else:
         table = Table(
-            "output", "engine", "bytes", "largest difference", "", title=f"{model.name}, {len(feeds)} samples"
+            "output", "engine", "bytes", "largest difference", "", title=f"{model.name}, {plural(len(feeds), 'sample')}"
         )
         for item in comparisons:
             verdict = "[green]ok[/green]" if item.passed else "[bold red]differs[/bold red]"
