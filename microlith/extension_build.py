@@ -27,19 +27,22 @@ _FLAGS = (
     "-std=c11 -O3 -fPIC -ffp-contract=off -fno-math-errno "
     "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror"
 ).split()
+_AVX512 = ["-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]
 _X86 = {
     "sse41": ["-msse4.1"],
     "avx2": ["-mavx2", "-mfma", "-mf16c"],
-    "avx512": ["-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"],
-    "vnni": ["-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vnni"],
+    "avx512": _AVX512,
+    "vnni": [*_AVX512, "-mavx512vnni"],
     "avxvnni": ["-mavx2", "-mfma", "-mf16c", "-mavxvnni"],
-    "vbmi": ["-mavx2", "-mfma", "-mf16c", "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512vbmi"],
+    "avx512bf16": [*_AVX512, "-mavx512bf16"],
+    "vbmi": [*_AVX512, "-mavx512vbmi"],
 }
 _ARM64 = {
     "neon": list[str](),
     "dotprod": ["-march=armv8.2-a+dotprod"],
     "i8mm": ["-march=armv8.2-a+dotprod+i8mm"],
     "fp16": ["-march=armv8.2-a+fp16"],
+    "bf16": ["-march=armv8.2-a+bf16"],
 }
 _OTHER_ISAS = ("dsp", "mve")
 _SPDX = "SPDX-License-Identifier:"

@@ -226,6 +226,13 @@ _TARGETS = (
         "max",
     ),
     _aarch64(
+        "bf16",
+        "AArch64 Linux, CPU with products of int8 matrices and of bfloat16",
+        ("bf16", "i8mm", "dotprod", "neon"),
+        "armv8.2-a+dotprod+i8mm+bf16",
+        "max",
+    ),
+    _aarch64(
         "fp16",
         "AArch64 Linux, CPU with dot products and half-precision arithmetic",
         ("fp16", "dotprod", "neon"),

@@ -17,10 +17,12 @@ typedef struct isa_row {
 } isa_row;
 
 static const isa_row rows[] = {
-    {NNACL_ISA_C, "c"},       {NNACL_ISA_SSE41, "sse41"},     {NNACL_ISA_AVX2, "avx2"}, {NNACL_ISA_AVX512, "avx512"},
-    {NNACL_ISA_VNNI, "vnni"}, {NNACL_ISA_VBMI, "vbmi"},       {NNACL_ISA_NEON, "neon"}, {NNACL_ISA_DOTPROD, "dotprod"},
-    {NNACL_ISA_I8MM, "i8mm"}, {NNACL_ISA_FP16, "fp16"},       {NNACL_ISA_DSP, "dsp"},   {NNACL_ISA_MVE, "mve"},
-    {NNACL_ISA_VFP, "vfp"},   {NNACL_ISA_AVXVNNI, "avxvnni"},
+    {NNACL_ISA_C, "c"},           {NNACL_ISA_SSE41, "sse41"},     {NNACL_ISA_AVX2, "avx2"},
+    {NNACL_ISA_AVX512, "avx512"}, {NNACL_ISA_VNNI, "vnni"},       {NNACL_ISA_VBMI, "vbmi"},
+    {NNACL_ISA_NEON, "neon"},     {NNACL_ISA_DOTPROD, "dotprod"}, {NNACL_ISA_I8MM, "i8mm"},
+    {NNACL_ISA_FP16, "fp16"},     {NNACL_ISA_DSP, "dsp"},         {NNACL_ISA_MVE, "mve"},
+    {NNACL_ISA_VFP, "vfp"},       {NNACL_ISA_AVXVNNI, "avxvnni"}, {NNACL_ISA_AVX512BF16, "avx512bf16"},
+    {NNACL_ISA_BF16, "bf16"},
 };
 
 #define ROW_COUNT (sizeof rows / sizeof rows[0])
@@ -77,13 +79,15 @@ uint32_t nnacl_isa_detect(void) {
     const uint32_t states = saved_states();
     if (has(states, 0x6) && has(ebx, bit_AVX2)) { /* xmm, ymm */
         mask |= NNACL_ISA_AVX2;
-        mask |= eax >= 1 && has(further_features(), 1u << 4) ? NNACL_ISA_AVXVNNI : 0u;
+        const uint32_t further = eax >= 1 ? further_features() : 0;
+        mask |= has(further, 1u << 4) ? NNACL_ISA_AVXVNNI : 0u;
         const uint32_t avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
         if (has(states, 0xe6) && has(ebx, avx512)) { /* and opmask, zmm */
             mask |= NNACL_ISA_AVX512;
             if (has(ecx, bit_AVX512VNNI)) {
                 mask |= NNACL_ISA_VNNI;
             }
+            mask |= has(further, 1u << 5) ? NNACL_ISA_AVX512BF16 : 0u;
             if (has(ecx, bit_AVX512VBMI)) {
                 mask |= NNACL_ISA_VBMI;
             }
@@ -101,6 +105,7 @@ uint32_t nnacl_isa_detect(void) {
     mask |= capabilities & (1UL << 20) ? NNACL_ISA_DOTPROD : 0u; /* HWCAP_ASIMDDP */
     mask |= capabilities & (1UL << 10) ? NNACL_ISA_FP16 : 0u;    /* HWCAP_ASIMDHP */
     mask |= capabilities2 & (1UL << 13) ? NNACL_ISA_I8MM : 0u;   /* HWCAP2_I8MM */
+    mask |= capabilities2 & (1UL << 14) ? NNACL_ISA_BF16 : 0u;   /* HWCAP2_BF16 */
 #else
 #if defined(__ARM_FEATURE_DOTPROD)
     mask |= NNACL_ISA_DOTPROD;
@@ -110,6 +115,9 @@ uint32_t nnacl_isa_detect(void) {
 #endif
 #if defined(__ARM_FEATURE_MATMUL_INT8)
     mask |= NNACL_ISA_I8MM;
+#endif
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+    mask |= NNACL_ISA_BF16;
 #endif
 #endif
     return mask;

@@ -27,6 +27,9 @@ extern "C" {
 #define NNACL_ISA_VBMI 0x1000
 /* The instructions of VNNI for vectors of AVX2, which processors without AVX-512 have. */
 #define NNACL_ISA_AVXVNNI 0x2000
+#define NNACL_ISA_AVX512BF16 0x4000
+/* Of AArch64. */
+#define NNACL_ISA_BF16 0x8000
 
 /* The instruction sets of the machine that runs this, as a mask. Stores nothing. */
 uint32_t nnacl_isa_detect(void);

@@ -27,6 +27,8 @@
 #define NNACL_ISA_vnni NNACL_ISA_VNNI
 #define NNACL_ISA_vbmi NNACL_ISA_VBMI
 #define NNACL_ISA_avxvnni NNACL_ISA_AVXVNNI
+#define NNACL_ISA_avx512bf16 NNACL_ISA_AVX512BF16
+#define NNACL_ISA_bf16 NNACL_ISA_BF16
 #define NNACL_ISA_neon NNACL_ISA_NEON
 #define NNACL_ISA_dotprod NNACL_ISA_DOTPROD
 #define NNACL_ISA_i8mm NNACL_ISA_I8MM
@@ -66,6 +68,16 @@
 #define NNACL_RUN_avxvnni(symbol) symbol
 #else
 #define NNACL_RUN_avxvnni(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_AVX512BF16
+#define NNACL_RUN_avx512bf16(symbol) symbol
+#else
+#define NNACL_RUN_avx512bf16(symbol) NULL
+#endif
+#ifdef NNACL_BUILD_BF16
+#define NNACL_RUN_bf16(symbol) symbol
+#else
+#define NNACL_RUN_bf16(symbol) NULL
 #endif
 #ifdef NNACL_BUILD_NEON
 #define NNACL_RUN_neon(symbol) symbol

@@ -19,7 +19,23 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("converter", "runtime", "codegen", "nnacl_kernels", "templates", "trainer")
-ISAS = ("sse41", "avx2", "avx512", "vnni", "vbmi", "avxvnni", "neon", "dotprod", "i8mm", "fp16", "dsp", "mve", "vfp")
+ISAS = (
+    "sse41",
+    "avx2",
+    "avx512",
+    "vnni",
+    "vbmi",
+    "avxvnni",
+    "avx512bf16",
+    "neon",
+    "dotprod",
+    "i8mm",
+    "fp16",
+    "bf16",
+    "dsp",
+    "mve",
+    "vfp",
+)
 
 
 @dataclass(frozen=True)

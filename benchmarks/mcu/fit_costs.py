@@ -40,7 +40,22 @@ COSTS_PAGE = ROOT / "codegen" / "kernel_costs.py"
 BYTES_PAGE = ROOT / "codegen" / "kernel_bytes.py"
 CORES = ("cortex-m4", "cortex-m55")
 
-_OTHER = ("plan", "pack", "cmsisnn", "sse41", "avx2", "avx512", "vnni", "avxvnni", "neon", "dotprod", "i8mm", "fp16")
+_OTHER = (
+    "plan",
+    "pack",
+    "cmsisnn",
+    "sse41",
+    "avx2",
+    "avx512",
+    "vnni",
+    "avxvnni",
+    "avx512bf16",
+    "neon",
+    "dotprod",
+    "i8mm",
+    "fp16",
+    "bf16",
+)
 """Ends of the names of files that no Cortex-M compiles."""
 
 HEAD = '"""{}"""\n\nfrom __future__ import annotations\n\n'

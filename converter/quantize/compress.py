@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Graph, Node
-from ...ops.compressed import pack_rows
+from ...ops.compressed import BFLOAT_PRODUCTS, BFLOAT_WEIGHTS, pack_rows, to_bfloat
 from ..passes.weight_codes import COMPRESSED, replace_node, rows_of, window_of
 from .moments import Moments
 from .ranges import SMALLEST_SCALE, Weights
@@ -81,6 +81,21 @@ def group_scales(groups: np.ndarray, bits: int) -> np.ndarray:
         better = error < best
         best, chosen = np.where(better, error, best), np.where(better, scales, chosen)
     return chosen
+
+
+def bfloat_node(graph: Graph, node: Node, multiplies: bool) -> str | None:
+    """Puts a layer with weights of bfloat16 in the place of one, or says why not. ``multiplies``: x is rounded to
+    bfloat16, too, when it is multiplied."""
+    if node.op not in COMPRESSED or node.op == "depthwise_conv2d" or node.attrs.get("groups", 1) != 1:
+        return f"there is no {node.op} of several groups with weights of bfloat16"
+    weights = node.input(1)
+    if weights.data is None:
+        return "its weights are not constant"
+    stored = graph.constant(f"{weights.name}_bfloat16", to_bfloat(rows_of(node, weights.data)))
+    attrs = {"bits": 16, "group": 0, "bfloat": BFLOAT_PRODUCTS if multiplies else BFLOAT_WEIGHTS}
+    inputs = [node.input(0), stored, node.optional_input(2)]
+    replace_node(graph, node, COMPRESSED[node.op], inputs, window_of(node, attrs))
+    return None
 
 
 LARGEST_HALF = float(np.finfo(np.float16).max)

@@ -11,7 +11,7 @@ from ...errors import InputError
 from .images import ImageOptions
 from .observers import OBSERVERS
 
-SCHEMES = ("int8", "16x8", "float16", "weights-int8", "weights-int4", "dynamic")
+SCHEMES = ("int8", "16x8", "float16", "bfloat16", "weights-int8", "weights-int4", "dynamic")
 """Names for ``--quantize``."""
 
 CALIBRATED = ("int8", "16x8")
@@ -21,6 +21,7 @@ ALIASES = {
     **dict.fromkeys(("s8", "i8", "w8a8", "full-int8", "full-quant", "static"), "int8"),
     **dict.fromkeys(("int16x8", "16x8-int", "a16w8", "int16", "s16", "i16"), "16x8"),
     **dict.fromkeys(("fp16", "f16", "half", "weights-float16", "weights-fp16"), "float16"),
+    **dict.fromkeys(("bf16", "weights-bfloat16", "weights-bf16"), "bfloat16"),
     **dict.fromkeys(("weight-int8", "int8-weights", "weight-only-int8", "weight-only", "weight-quant"), "weights-int8"),
     **dict.fromkeys(("weight-int4", "int4-weights", "weight-only-int4", "int4", "w4a16"), "weights-int4"),
     **dict.fromkeys(("dynamic-range", "dynamic-int8", "dynamic-quant", "drq"), "dynamic"),
@@ -30,7 +31,7 @@ ALIASES = {
 GROUP = 32
 """Weights that share a scale in 4 bits, unless told otherwise."""
 
-COMPUTE = ("float32", "float16")
+COMPUTE = ("float32", "float16", "bfloat16")
 
 ROUNDINGS = ("auto", "nearest", "adaptive")
 
@@ -41,7 +42,7 @@ class QuantizeOptions:
 
     scheme: str = "int8"
     compute: str = "float32"
-    """What layers with weights of ``float16`` compute on."""
+    """What layers with weights of ``float16`` or ``bfloat16`` compute on: float32, or the type of their weights."""
     calibrate: Any = None
     """A path, ``module:function``, a function or samples; see ``calibration_data``."""
     samples: int | None = None
@@ -123,10 +124,10 @@ class QuantizeOptions:
             raise InputError(
                 f"--require-int8 contradicts --float-layer {self.float_layers[0]}", hint="leave one of them out"
             )
-        if self.compute == "float16" and self.scheme != "float16":
+        if self.compute not in ("float32", self.scheme):
             raise InputError(
-                f"--compute float16 contradicts '{self.scheme}'",
-                hint="it goes with --quantize float16, and only with that",
+                f"--compute {self.compute} contradicts '{self.scheme}'",
+                hint=f"it goes with --quantize {self.compute}, and only with that",
             )
         self._check_budgets()
         if self.scheme in CALIBRATED and self.calibrate is None:

@@ -13,7 +13,7 @@ from ..passes.weight_codes import COMPRESSED, replace_node, rows_of
 from ..pipeline import finish
 from .aim import aim_of, tell_outcome
 from .calibration_data import CalibrationSet, open_calibration, samples_of
-from .compress import compress_node
+from .compress import bfloat_node, compress_node
 from .moments import Moments, can_measure, measure
 from .options import GROUP, QuantizeOptions
 from .placement import ASKED_FOR
@@ -42,6 +42,8 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
         else open_calibration(options.calibrate, graph, options.images, options.samples)
     )
     aim = None if data is None else aim_of(graph, options, data)
+    if options.compute != "float32":
+        report.choices["compute"] = options.compute
     report.float_bytes = sum(value.type.nbytes for value in graph.constants())
     kept = layers_named(graph, options.float_layers, "--float-layer")
     rewrite = REWRITES[options.scheme]
@@ -54,7 +56,8 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
                 why = f"there is no {node.op} with weights of few bits"
                 report.layers.append(LayerReport(node.name, node.op, "float32", why, is_float=True))
             continue
-        layer = LayerReport(node.name, node.op, options.scheme)
+        arithmetic = "" if options.compute == "float32" else " arithmetic"
+        layer = LayerReport(node.name, node.op, f"{options.scheme}{arithmetic}")
         depth = depth_in_4_bits(node) if options.scheme == "weights-int4" else None
         reason = ASKED_FOR if node.name in kept else rewrite(graph, node, options, found.get(node))
         if reason is not None:
@@ -146,7 +149,12 @@ def _compressed(bits: int) -> Rewrite:
     return rewrite
 
 
+def _bfloat(graph: Graph, node: Node, options: QuantizeOptions, moments: Moments | None) -> str | None:
+    return bfloat_node(graph, node, options.compute == "bfloat16")
+
+
 REWRITES: dict[str, Rewrite] = {
+    "bfloat16": _bfloat,
     "dynamic": _dynamic,
     "float16": _compressed(16),
     "weights-int4": _compressed(4),

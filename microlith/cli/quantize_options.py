@@ -27,12 +27,19 @@ def _option(*names: str, help: str, metavar: str | None = None) -> Any:
 
 Quantize = Annotated[
     str | None,
-    _option("--quantize", "-q", metavar="SCHEME", help="int8, 16x8, float16, weights-int8, weights-int4 or dynamic."),
+    _option(
+        "--quantize",
+        "-q",
+        metavar="SCHEME",
+        help="int8, 16x8, float16, bfloat16, weights-int8, weights-int4 or dynamic.",
+    ),
 ]
 Compute = Annotated[
     str | None,
     _option(
-        "--compute", metavar="TYPE", help="With float16: float32, or float16 for arithmetic in half precision too."
+        "--compute",
+        metavar="TYPE",
+        help="float32; or float16, bfloat16 with weights of that type: arithmetic in it, too.",
     ),
 ]
 Config = Annotated[Path | None, _option("--quantize-config", help="A TOML file with these options.")]

@@ -23,6 +23,9 @@ STORED = {1: DType.u8, 2: DType.u8, 4: DType.u8, 8: DType.s8, 16: DType.f16}
 PACKED = (1, 2, 4)
 """Bits of weights of which several share a byte."""
 
+BFLOAT_WEIGHTS, BFLOAT_PRODUCTS = 1, 2
+"""Attribute ``bfloat``: the weights of 16 bits are bfloat16, in u16; so is x while it is multiplied."""
+
 COMPRESSED_OPS = ("conv2d_compressed", "dense_compressed")
 
 
@@ -53,6 +56,22 @@ def _weights_of(node: Node) -> Value | None:
 def packed_width(bits: int, depth: int) -> int:
     """Elements of a row of ``depth`` weights."""
     return -(-depth * bits // 8) if bits in PACKED else depth
+
+
+def to_bfloat(values: np.ndarray) -> np.ndarray:
+    """float32 as the bits of bfloat16, u16: the nearest, ties to even; subnormal numbers become zero."""
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = ((bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)).astype(np.uint16)
+    magnitude = bits & np.uint32(0x7FFFFFFF)
+    quiet = (bits >> np.uint32(16)).astype(np.uint16) | np.uint16(0x40)
+    rounded = np.where(magnitude > 0x7F800000, quiet, rounded)
+    return np.where(magnitude < 0x00800000, rounded & np.uint16(0x8000), rounded).astype(np.uint16)
+
+
+def from_bfloat(bits: np.ndarray) -> np.ndarray:
+    """The numbers, float32, that bits of bfloat16 (u16) stand for; subnormal ones are zero."""
+    flushed = np.where(bits & np.uint16(0x7F80), bits, bits & np.uint16(0x8000))
+    return (flushed.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 def pack_codes(codes: np.ndarray, bits: int) -> np.ndarray:
@@ -86,11 +105,18 @@ def decode_integers(weights: np.ndarray, attrs: Attrs, depth: int) -> np.ndarray
 def decode_rows(weights: np.ndarray, scales: np.ndarray | None, attrs: Attrs, depth: int) -> np.ndarray:
     """float32 [rows, depth]."""
     if attrs["bits"] == 16:
-        return weights.astype(np.float32)
+        return from_bfloat(weights) if attrs.get("bfloat") else weights.astype(np.float32)
     assert scales is not None
     integers = decode_integers(weights, attrs, depth).astype(np.float32)
     group = attrs["group"] or depth
     return integers * np.repeat(scales, group, axis=1)[:, :depth]
+
+
+def _factor(x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    """What of x is multiplied, float64."""
+    if attrs.get("bfloat") == BFLOAT_PRODUCTS:
+        x = from_bfloat(to_bfloat(x))
+    return x.astype(np.float64)
 
 
 def _check(node: Node, channels: int, depth: int) -> DType:
@@ -99,9 +125,11 @@ def _check(node: Node, channels: int, depth: int) -> DType:
     require(node, bits in STORED, f"weights have {bits} bits; 1, 2, 4, 8 or 16 are known")
     coded = bits in PACKED and 1 <= step <= 256 and abs(offset) <= 256
     require(node, coded or (step == offset == 0 and bits >= 4), f"{bits} bits with offset {offset} and step {step}")
+    bfloat = node.attrs["bfloat"]
+    require(node, bfloat in (0, 1, 2) and (bits == 16 or not bfloat), f"{bits} bits with bfloat {bfloat}")
     weights, bias, scales = node.input(1), node.optional_input(2), node.optional_input(3)
     dtype = require_dtype(node, node.input(0), DType.f32, DType.s8)
-    require_dtype(node, weights, STORED[bits])
+    require_dtype(node, weights, DType.u16 if bfloat else STORED[bits])
     width = packed_width(bits, depth)
     require(node, weights.shape == (channels, width), f"weights are {weights.type}; [{channels},{width}] is needed")
     if bias is not None:
@@ -162,7 +190,7 @@ def _reference_dense(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[
         total = (x.astype(np.float64) - attrs["x_zero"]) @ integers.astype(np.float64).T
         return [finish_integer(total, bias, scales, attrs, x.dtype)]
     decoded = decode_rows(weights, scales, attrs, x.shape[-1])
-    acc = x.astype(np.float64) @ decoded.astype(np.float64).T
+    acc = _factor(x, attrs) @ decoded.astype(np.float64).T
     return [finish_float(acc.astype(x.dtype), bias, attrs, x.dtype)]
 
 
@@ -177,7 +205,7 @@ def _reference_conv(inputs: Sequence[np.ndarray | None], attrs: Attrs) -> list[n
         total = convolve(x.astype(np.float64) - attrs["x_zero"], integers, attrs)
         return [finish_integer(total, bias, scales, attrs, x.dtype)]
     decoded = decode_rows(weights, scales, attrs, depth).reshape(shape)
-    acc = convolve(x.astype(np.float64), decoded.astype(np.float64), attrs)
+    acc = convolve(_factor(x, attrs), decoded.astype(np.float64), attrs)
     return [finish_float(acc.astype(x.dtype), bias, attrs, x.dtype)]
 
 
@@ -194,7 +222,10 @@ def _sample(rng: np.random.Generator, x: np.ndarray, rows: int, depth: int, attr
     attrs = {**attrs, **coding, **sampling.clamp(rng)}
     bias = sampling.floats(rng, (rows,)) if rng.integers(2) else None
     if bits == 16:
-        return Sample([x, rng.standard_normal((rows, depth)).astype(np.float16), bias], attrs)
+        weights = rng.standard_normal((rows, depth))
+        bfloat = int(rng.integers(3))
+        stored = to_bfloat(weights.astype(np.float32)) if bfloat else weights.astype(np.float16)
+        return Sample([x, stored, bias], {**attrs, "bfloat": bfloat})
     scales = sampling.floats(rng, (rows, -(-depth // (coding["group"] or depth))), 0.0005, 0.005)
     stored = sampling.integers(rng, (rows, depth)) if codes is None else pack_codes(codes, bits)
     return Sample([x, stored, bias, scales], attrs)
@@ -231,6 +262,7 @@ _STORAGE = {
     "group": 0,
     "offset": 0,
     "step": 0,
+    "bfloat": 0,
     **{name: default for name, default in INTEGER_ATTRS.items() if name != "w_zero"},
 }
 

@@ -9,8 +9,10 @@
 #define NNACL_TILE_ROWS 6
 #define NNACL_TILE_PANELS 1
 #define NNACL_TILE_VECTORS 2
+#define NNACL_TILE_WHOLE 0
 
 typedef __m256i nnacl_vector;
+typedef int8_t nnacl_tile_result;
 typedef nnacl_requant_eight nnacl_requant_lanes;
 
 #include "common/simd_tile_quads.h"
@@ -31,8 +33,9 @@ static inline nnacl_vector nnacl_vector_all(int32_t lane) {
     return _mm256_set1_epi32(lane);
 }
 
-static inline nnacl_vector nnacl_vector_xor(nnacl_vector a, nnacl_vector b) {
-    return _mm256_xor_si256(a, b);
+/* Four bytes of a row for all columns, 128 more each. */
+static inline nnacl_vector nnacl_vector_left(int32_t quad) {
+    return _mm256_xor_si256(_mm256_set1_epi32(quad), _mm256_set1_epi8((char)0x80));
 }
 
 /* `count` lanes; those past them are 0. */

@@ -9,8 +9,10 @@
 #define NNACL_TILE_ROWS 8
 #define NNACL_TILE_PANELS 3
 #define NNACL_TILE_VECTORS 1
+#define NNACL_TILE_WHOLE 0
 
 typedef __m512i nnacl_vector;
+typedef int8_t nnacl_tile_result;
 
 #include "common/simd_tile_quads.h"
 
@@ -30,8 +32,9 @@ static inline nnacl_vector nnacl_vector_all(int32_t lane) {
     return _mm512_set1_epi32(lane);
 }
 
-static inline nnacl_vector nnacl_vector_xor(nnacl_vector a, nnacl_vector b) {
-    return _mm512_xor_si512(a, b);
+/* Four bytes of a row for all columns, 128 more each. */
+static inline nnacl_vector nnacl_vector_left(int32_t quad) {
+    return _mm512_xor_si512(_mm512_set1_epi32(quad), _mm512_set1_epi8((char)0x80));
 }
 
 /* `count` lanes; those past them are 0. */

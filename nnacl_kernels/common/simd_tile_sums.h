@@ -12,25 +12,25 @@ NNACL_ALWAYS_INLINE ptrdiff_t tile_vector_at(int32_t j, ptrdiff_t panel_step) {
     return j / NNACL_TILE_VECTORS * panel_step + j % NNACL_TILE_VECTORS * (ptrdiff_t)sizeof(nnacl_vector);
 }
 
-/* Four bytes of a row, 128 more each. */
+/* Four bytes of a row, as the other side of the product. */
 static inline nnacl_vector tile_quad(const int8_t *a, int32_t count) {
     int32_t quad = 0;
     memcpy(&quad, a, (size_t)count);
-    return nnacl_vector_xor(nnacl_vector_all(quad), nnacl_vector_all((int32_t)0x80808080u));
+    return nnacl_vector_left(quad);
 }
 
 NNACL_ALWAYS_INLINE void tile_step(nnacl_vector sums[NNACL_TILE_ROWS][NNACL_TILE_ACROSS],
                                    const int8_t *const a[NNACL_TILE_ROWS], int32_t i, const int32_t count,
                                    const int8_t *b, ptrdiff_t panel_step, const int32_t rows, const int32_t vectors) {
     nnacl_vector right[NNACL_TILE_ACROSS];
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int32_t j = 0; j < vectors; j++) {
         right[j] = nnacl_vector_load(b + tile_vector_at(j, panel_step));
     }
 #pragma GCC unroll 8
     for (int32_t r = 0; r < rows; r++) {
         const nnacl_vector left = tile_quad(a[r] + i, count);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
         for (int32_t j = 0; j < vectors; j++) {
             nnacl_vector_dot(&sums[r][j], left, right[j]);
         }
@@ -47,18 +47,18 @@ NNACL_ALWAYS_INLINE int32_t tile_row(nnacl_vector sums[NNACL_TILE_ROWS][NNACL_TI
     if (run < 32) {
         return 0;
     }
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int32_t j = 0; j < vectors; j++) {
         more[0][0][j] = more[1][0][j] = more[2][0][j] = nnacl_vector_zero();
     }
     for (; i + 16 <= run; i += 16, *b += 16 * NNACL_PANEL_QUAD) {
         tile_step(sums, a, i, 4, *b, panel_step, 1, vectors);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
         for (int32_t s = 0; s < 3; s++) {
             tile_step(more[s], a, i + 4 * s + 4, 4, *b + (4 * s + 4) * NNACL_PANEL_QUAD, panel_step, 1, vectors);
         }
     }
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int32_t j = 0; j < vectors; j++) {
         const nnacl_vector pair = nnacl_vector_add(more[0][0][j], more[1][0][j]);
         sums[0][j] = nnacl_vector_add(sums[0][j], nnacl_vector_add(pair, more[2][0][j]));
@@ -68,7 +68,7 @@ NNACL_ALWAYS_INLINE int32_t tile_row(nnacl_vector sums[NNACL_TILE_ROWS][NNACL_TI
 
 NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, const int32_t vectors) {
     nnacl_vector sums[NNACL_TILE_ROWS][NNACL_TILE_ACROSS];
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int32_t j = 0; j < vectors; j++) {
         nnacl_vector start = nnacl_vector_load(t->b + tile_vector_at(j, t->panel_step));
         if (t->bias) {
@@ -94,7 +94,7 @@ NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, cons
         for (; i + 4 <= t->run; i += 4, b += 4 * NNACL_PANEL_QUAD) {
             tile_step(sums, a, i, 4, b, t->panel_step, rows, vectors);
         }
-        if (i < t->run) {
+        if (!NNACL_TILE_WHOLE && i < t->run) {
             tile_step(sums, a, i, t->run - i, b, t->panel_step, rows, vectors);
         }
     }

@@ -5,6 +5,7 @@
 #include "conv/conv_pack.h"
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
+#include "quant/packed_bfloat.h"
 #include "quant/packed_columns.h"
 #include "quant/packed_mve.h"
 #include "quant/packed_mve_pack.h"
@@ -14,13 +15,14 @@
 /* What the weights of both ops are like. */
 typedef struct nnacl_storage {
     int32_t bits, group, offset, step;
-    int32_t x_zero, y_zero, q_min, q_max, rounding;
+    int32_t x_zero, y_zero, q_min, q_max, rounding, bfloat;
 } nnacl_storage;
 
 #define STORAGE_OF(p)                                                                                                  \
     (nnacl_storage) {                                                                                                  \
         .bits = (p)->bits, .group = (p)->group, .offset = (p)->offset, .step = (p)->step, .x_zero = (p)->x_zero,       \
-        .y_zero = (p)->y_zero, .q_min = (p)->q_min, .q_max = (p)->q_max, .rounding = (p)->rounding                     \
+        .y_zero = (p)->y_zero, .q_min = (p)->q_min, .q_max = (p)->q_max, .rounding = (p)->rounding,                    \
+        .bfloat = (p)->bfloat                                                                                          \
     }
 
 static const char *check_codes(const nnacl_storage *s) {
@@ -69,10 +71,12 @@ static const char *check_compressed(const nnacl_tensor *in, int32_t n_in, int32_
     NNACL_REQUIRE(s.bits == 1 || s.bits == 2 || s.bits == 4 || s.bits == 8 || s.bits == 16,
                   "bits must be 1, 2, 4, 8 or 16");
     NNACL_REQUIRE(depth >= 1 && depth <= INT32_MAX / 4, "the rows of the weights are too long");
+    NNACL_REQUIRE(s.bfloat >= NNACL_BFLOAT_NONE && s.bfloat <= (s.bits == 16 ? NNACL_BFLOAT_PRODUCTS : 0),
+                  "bfloat must be 0, 1 or 2, and 0 with fewer than 16 bits");
     const nnacl_tensor *w = &in[1];
-    const int32_t dtype = s.bits < 8 ? NNACL_U8 : s.bits == 8 ? NNACL_S8 : NNACL_F16;
+    const int32_t dtype = s.bits < 8 ? NNACL_U8 : s.bits == 8 ? NNACL_S8 : s.bfloat ? NNACL_U16 : NNACL_F16;
     NNACL_REQUIRE(nnacl_plan_is(w, dtype, 2) && nnacl_plan_count(w) >= 0,
-                  "weights must be two-dimensional, u8 with up to 4 bits, s8 with 8 and f16 with 16");
+                  "weights must be two-dimensional, u8 with up to 4 bits, s8 with 8, f16 or u16 with 16");
     NNACL_REQUIRE(w->dims[1] == (s.bits < 8 ? (depth * s.bits + 7) / 8 : depth), "weights do not have the depth of x");
     const char *message = check_codes(&s);
     if (message) {
@@ -148,10 +152,31 @@ bool nnacl_dense_compressed_accepts_words(const void *params) {
     return accepts_words(p->bits, p->group, p->depth);
 }
 
-/* One row of weights as real numbers, or as integers of 16 bits; or the windows of some positions. */
+bool nnacl_conv2d_compressed_accepts_bfloat(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    return p->bfloat == NNACL_BFLOAT_PRODUCTS && p->groups == 1 && conv_depth(p) < 1 << 24;
+}
+
+bool nnacl_dense_compressed_accepts_bfloat(const void *params) {
+    const nnacl_dense_compressed_params *p = params;
+    return p->bfloat == NNACL_BFLOAT_PRODUCTS && p->depth < 1 << 24;
+}
+
+/* The kernels that multiply bfloat16. */
+static bool multiplies_bfloat(const nnacl_kernel *kernel) {
+    return (kernel->isa & (NNACL_ISA_AVX512BF16 | NNACL_ISA_BF16)) != 0;
+}
+
+/* One row of weights as real numbers, or as integers of 16 bits, and x where it is rounded; or the windows of some
+ * positions. */
 static size_t compressed_workspace(const nnacl_kernel *kernel, const nnacl_packed_layer *p, int64_t depth) {
     if (kernel->isa == NNACL_ISA_C) {
-        return (size_t)depth * (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
+        const size_t inputs = (size_t)p->batch * (size_t)p->in_h * (size_t)p->in_w * (size_t)p->in_c;
+        return ((size_t)depth + (p->bfloat == NNACL_BFLOAT_PRODUCTS ? inputs : 0)) *
+               (kernel->dtype == NNACL_S8 ? sizeof(int16_t) : sizeof(float));
+    }
+    if (multiplies_bfloat(kernel)) {
+        return nnacl_packed_bfloat_workspace(p, (int32_t)depth);
     }
     if (kernel->dtype == NNACL_F32) {
         return (size_t)depth * NNACL_PACKED_POSITIONS * sizeof(float);
@@ -171,6 +196,9 @@ static bool has_panels(const nnacl_kernel *kernel, int32_t bits, int32_t index) 
 }
 
 static size_t packed_size(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, int32_t depth, int32_t index) {
+    if (multiplies_bfloat(kernel)) {
+        return index == 1 ? nnacl_panels_bfloat_size(layer->out_c, depth) : 0;
+    }
     if (has_panels(kernel, layer->bits, index)) {
         return nnacl_columns_f16_size(layer->out_c, depth, NNACL_PACKED_HALVES);
     }
@@ -179,6 +207,10 @@ static size_t packed_size(const nnacl_kernel *kernel, const nnacl_packed_layer *
 
 static void pack(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, int32_t depth, int32_t index,
                  const void *const in[], void *packed) {
+    if (multiplies_bfloat(kernel)) {
+        nnacl_pack_panels_bfloat(in[1], layer->out_c, depth, packed);
+        return;
+    }
     if (has_panels(kernel, layer->bits, index)) {
         nnacl_pack_columns_f16(in[1], layer->out_c, depth, depth, NNACL_PACKED_HALVES, packed);
     } else {
@@ -228,6 +260,9 @@ static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, i
     }
     if (kernel->isa == NNACL_ISA_DSP) {
         return positions > 0 ? positions : 1;
+    }
+    if (multiplies_bfloat(kernel)) {
+        return nnacl_packed_bfloat_parts(positions, channels);
     }
     return nnacl_packed_by_positions(positions) ? positions / NNACL_PACKED_POSITIONS : (channels + 7) / 8;
 }

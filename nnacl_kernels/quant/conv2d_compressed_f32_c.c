@@ -19,9 +19,14 @@ void nnacl_conv2d_compressed_f32_c(const nnacl_ctx *ctx, const void *params, con
                                       .depth = p->kernel_h * p->kernel_w * depth,
                                       .group = p->group,
                                       .offset = p->offset,
-                                      .step = p->step};
+                                      .step = p->step,
+                                      .is_bfloat = p->bfloat != NNACL_BFLOAT_NONE};
     const ptrdiff_t image_size = (ptrdiff_t)p->in_h * p->in_w * p->in_c;
     float *decoded = ctx->workspace, *y = out[0];
+    if (p->bfloat == NNACL_BFLOAT_PRODUCTS) {
+        nnacl_round_bfloats(x, (int32_t)(p->batch * image_size), decoded + weights.depth);
+        x = decoded + weights.depth;
+    }
 
     const nnacl_range channels = nnacl_share(ctx, p->out_c);
     for (int32_t oc = channels.begin; oc < channels.end; oc++) {

@@ -3,6 +3,7 @@
 #ifndef NNACL_DECODE_WEIGHTS_H
 #define NNACL_DECODE_WEIGHTS_H
 
+#include "common/bfloat.h"
 #include "common/half.h"
 #include "nnacl_base.h"
 
@@ -11,6 +12,7 @@ typedef struct nnacl_compressed {
     const float *scales; /* NULL: half precision */
     int32_t bits, depth, group;
     int32_t offset, step; /* of bits 1, 2 and 4 */
+    bool is_bfloat;       /* of bits 16 */
 } nnacl_compressed;
 
 /* Bytes of a row of codes. */
@@ -32,7 +34,7 @@ static inline void nnacl_decode_weights(const nnacl_compressed *c, int32_t row, 
     if (c->bits == 16) {
         const uint16_t *halves = (const uint16_t *)c->weights + (ptrdiff_t)row * c->depth;
         for (int32_t i = 0; i < c->depth; i++) {
-            decoded[i] = nnacl_half_to_float(halves[i]);
+            decoded[i] = c->is_bfloat ? nnacl_bfloat_to_float(halves[i]) : nnacl_half_to_float(halves[i]);
         }
         return;
     }
@@ -57,6 +59,13 @@ static inline void nnacl_decode_weights(const nnacl_compressed *c, int32_t row, 
             codes = i & last ? codes >> c->bits : *bytes++;
             decoded[i] = scale * (float)(offset + step * (codes & mask));
         }
+    }
+}
+
+/* Writes `count` numbers of x as bfloat16 has them. */
+static inline void nnacl_round_bfloats(const float *x, int32_t count, float *rounded) {
+    for (int32_t i = 0; i < count; i++) {
+        rounded[i] = nnacl_bfloat_to_float(nnacl_float_to_bfloat(x[i]));
     }
 }
 

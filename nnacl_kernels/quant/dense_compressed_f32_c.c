@@ -15,8 +15,13 @@ void nnacl_dense_compressed_f32_c(const nnacl_ctx *ctx, const void *params, cons
                                       .depth = p->depth,
                                       .group = p->group,
                                       .offset = p->offset,
-                                      .step = p->step};
+                                      .step = p->step,
+                                      .is_bfloat = p->bfloat != NNACL_BFLOAT_NONE};
     float *decoded = ctx->workspace, *y = out[0];
+    if (p->bfloat == NNACL_BFLOAT_PRODUCTS) {
+        nnacl_round_bfloats(x, p->rows * p->depth, decoded + p->depth);
+        x = decoded + p->depth;
+    }
 
     const nnacl_range units = nnacl_share(ctx, p->units);
     for (int32_t unit = units.begin; unit < units.end; unit++) {

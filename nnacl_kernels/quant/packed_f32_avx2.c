@@ -62,12 +62,25 @@ static inline void multiply(const weights8 *w, int32_t bits, const float *const 
     }
 }
 
+/* Eight halves, or numbers of bfloat16. */
+static inline __m256 eight_halves(const uint16_t *halves, const bool is_bfloat) {
+    const __m128i bits = _mm_loadu_si128((const __m128i *)(const void *)halves);
+    if (!is_bfloat) {
+        return _mm256_cvtph_ps(bits);
+    }
+    const __m256i wide = _mm256_cvtepu16_epi32(bits);
+    const __m256i subnormal =
+        _mm256_cmpeq_epi32(_mm256_and_si256(wide, _mm256_set1_epi32(0x7f80)), _mm256_setzero_si256());
+    const __m256i kept = _mm256_andnot_si256(_mm256_and_si256(subnormal, _mm256_set1_epi32(0x7f)), wide);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(kept, 16));
+}
+
 /* Halves in panels of eight columns, without scales. */
-static void multiply_halves(const uint16_t *panel, const float *const x[], int32_t depth,
-                            __m256 sums[NNACL_PACKED_POSITIONS]) {
+static inline void multiply_halves(const uint16_t *panel, const float *const x[], int32_t depth, const bool is_bfloat,
+                                   __m256 sums[NNACL_PACKED_POSITIONS]) {
     __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
     for (int32_t i = 0; i < depth; i++, panel += NNACL_PACKED_HALVES) {
-        const __m256 weights = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)panel));
+        const __m256 weights = eight_halves(panel, is_bfloat);
         s0 = _mm256_add_ps(s0, _mm256_mul_ps(_mm256_set1_ps(x[0][i]), weights));
         s1 = _mm256_add_ps(s1, _mm256_mul_ps(_mm256_set1_ps(x[1][i]), weights));
         s2 = _mm256_add_ps(s2, _mm256_mul_ps(_mm256_set1_ps(x[2][i]), weights));
@@ -113,13 +126,18 @@ static void find_windows(const nnacl_packed_layer *p, const float *x, int32_t fi
                          float *copies, const float *windows[NNACL_PACKED_POSITIONS]) {
     const bool plain = depth == p->in_c && p->pad_top == 0 && p->pad_left == 0 && p->out_h == p->in_h &&
                        p->out_w == p->in_w && p->stride_h == 1 && p->stride_w == 1;
+    const bool rounds = p->bfloat == NNACL_BFLOAT_PRODUCTS;
     nnacl_packed_place place = nnacl_packed_place_at(p, first);
     for (int32_t i = 0; i < NNACL_PACKED_POSITIONS; i++) {
-        windows[i] =
-            i < count ? plain ? x + (ptrdiff_t)(first + i) * depth : copies + (ptrdiff_t)i * depth : windows[0];
+        const float *pixel = x + (ptrdiff_t)(first + i) * depth;
+        float *copy = copies + (ptrdiff_t)i * depth;
+        windows[i] = i >= count ? windows[0] : plain && !rounds ? pixel : copy;
         if (i < count && !plain) {
-            nnacl_packed_gather(p, x, sizeof(float), place, 0, copies + (ptrdiff_t)i * depth);
+            nnacl_packed_gather(p, x, sizeof(float), place, 0, copy);
             nnacl_packed_next(p, &place);
+        }
+        if (i < count && rounds) {
+            nnacl_round_bfloats(plain ? pixel : copy, depth, copy);
         }
     }
 }
@@ -150,8 +168,11 @@ void nnacl_packed_f32_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, co
             w.scale_lanes = _mm256_mullo_epi32(_mm256_min_epi32(order, last), _mm256_set1_epi32(groups));
             const __m256 added = bias ? _mm256_maskload_ps(bias + channel, lanes) : _mm256_setzero_ps();
             __m256 sums[NNACL_PACKED_POSITIONS];
-            if (p->bits == 16) {
-                multiply_halves((const uint16_t *)in[1] + (ptrdiff_t)channel * depth, windows, depth, sums);
+            const uint16_t *halves = (const uint16_t *)in[1] + (ptrdiff_t)channel * depth;
+            if (p->bits == 16 && p->bfloat != NNACL_BFLOAT_NONE) {
+                multiply_halves(halves, windows, depth, true, sums);
+            } else if (p->bits == 16) {
+                multiply_halves(halves, windows, depth, false, sums);
             } else {
                 multiply_codes(&w, p->bits, windows, depth, count, sums);
             }

@@ -14,7 +14,7 @@ typedef struct nnacl_packed_layer {
     int32_t batch, in_h, in_w, in_c;
     int32_t out_h, out_w, out_c;
     int32_t kernel_h, kernel_w, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w;
-    int32_t bits, group, offset, step;
+    int32_t bits, group, offset, step, bfloat;
     int32_t has_bias;
     float clamp_min, clamp_max;
     int32_t x_zero, y_zero, q_min, q_max, rounding;
@@ -40,6 +40,7 @@ static inline nnacl_packed_layer nnacl_packed_conv(const nnacl_conv2d_compressed
                                       .group = p->group,
                                       .offset = p->offset,
                                       .step = p->step,
+                                      .bfloat = p->bfloat,
                                       .has_bias = p->has_bias,
                                       .clamp_min = p->clamp_min,
                                       .clamp_max = p->clamp_max,
@@ -70,6 +71,7 @@ static inline nnacl_packed_layer nnacl_packed_dense(const nnacl_dense_compressed
                                       .group = p->group,
                                       .offset = p->offset,
                                       .step = p->step,
+                                      .bfloat = p->bfloat,
                                       .has_bias = p->has_bias,
                                       .clamp_min = p->clamp_min,
                                       .clamp_max = p->clamp_max,

@@ -29,6 +29,9 @@
  *   bits 1, 2, 4: u8 [out_c, ceil(depth * bits / 8)], codes one after the other, the first in the lowest bits; the
  *   weight of a code is offset + step * code; with step 0 (4 bits only) it is code - 8. What is left of the last byte
  *   of a row says nothing. f32 only: bits 8: s8 [out_c, depth]; bits 16: f16 [out_c, depth], no scales.
+ *   bfloat (bits 16 only) NNACL_BFLOAT_WEIGHTS: the weights are bfloat16, the upper halves of f32, in u16 [out_c,
+ *   depth]; NNACL_BFLOAT_PRODUCTS: x is rounded to bfloat16 too, half to even. Subnormal numbers of bfloat16 are 0. f32
+ *   holds a product of two exactly; the sums are f32, in any order.
  *   group 0: one scale for a row.
  *   f32: y = clamp(sum(x * (scale * weight)) + bias), summed in the order of the row.
  *   s8: y = clamp(requant(sum((x - x_zero) * weight) + bias) + y_zero, q_min, q_max), sums modulo 2^32.
@@ -42,6 +45,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Of 16 bits: halves, weights of bfloat16, or weights and inputs. */
+#define NNACL_BFLOAT_NONE 0
+#define NNACL_BFLOAT_WEIGHTS 1
+#define NNACL_BFLOAT_PRODUCTS 2
 
 typedef struct nnacl_quantize_params {
     float scale;
@@ -122,6 +130,7 @@ typedef struct nnacl_conv2d_compressed_params {
     int32_t x_zero, y_zero; /* s8 */
     int32_t q_min, q_max;
     int32_t rounding;
+    int32_t bfloat;
 } nnacl_conv2d_compressed_params;
 
 typedef struct nnacl_dense_compressed_params {
@@ -136,6 +145,7 @@ typedef struct nnacl_dense_compressed_params {
     int32_t x_zero, y_zero;
     int32_t q_min, q_max;
     int32_t rounding;
+    int32_t bfloat;
 } nnacl_dense_compressed_params;
 
 /* For the kernel of conv2d_dynamic for the DSP extension: one group, several output channels. */
@@ -152,6 +162,9 @@ bool nnacl_conv2d_compressed_accepts_depthwise_mve(const void *params);
 /* For those for AVX2: one group, whole words of weights share a scale. */
 bool nnacl_conv2d_compressed_accepts_words(const void *params);
 bool nnacl_dense_compressed_accepts_words(const void *params);
+/* For those that multiply bfloat16: one group. */
+bool nnacl_conv2d_compressed_accepts_bfloat(const void *params);
+bool nnacl_dense_compressed_accepts_bfloat(const void *params);
 
 /* For the kernel of quantize that knows one scale, bytes, and rounding by the machine. */
 bool nnacl_quantize_accepts_bytes(const void *params);

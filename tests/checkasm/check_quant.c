@@ -1,4 +1,5 @@
 #include "checkasm.h"
+#include "common/bfloat.h"
 #include "quant/quant.h"
 
 static int32_t least_of(int32_t dtype) {
@@ -175,7 +176,7 @@ static void draw_dense(check_case *c) {
 /* How weights are stored, and what follows behind those of `depth` numbers for each channel: bias (or none) and scales
  * or requant. */
 typedef struct drawn_storage {
-    int32_t bits, group, offset, step;
+    int32_t bits, group, offset, step, bfloat;
     int32_t x_zero, y_zero, q_min, q_max, rounding;
 } drawn_storage;
 
@@ -188,9 +189,19 @@ static drawn_storage draw_compressed(check_case *c, int32_t channels, int32_t de
         s.offset = check_chance(c, 50) ? check_int(c, -8, 0) : check_int(c, -128, 127);
         s.step = check_chance(c, 50) ? 1 : check_int(c, 1, 255);
     }
+    s.bfloat = s.bits == 16 && !c->bench ? check_int(c, NNACL_BFLOAT_NONE, NNACL_BFLOAT_PRODUCTS) : 0;
     const int32_t w_dims[2] = {channels, s.bits < 8 ? (depth * s.bits + 7) / 8 : depth};
-    check_input(c, s.bits < 8 ? NNACL_U8 : s.bits == 8 ? NNACL_S8 : NNACL_F16, 2, w_dims);
+    uint16_t *halves = check_input(c,
+                                   s.bits < 8    ? NNACL_U8
+                                   : s.bits == 8 ? NNACL_S8
+                                   : s.bfloat    ? NNACL_U16
+                                                 : NNACL_F16,
+                                   2, w_dims);
     check_mark_constant(c);
+    for (int32_t i = 0; s.bfloat && i < w_dims[0] * w_dims[1]; i++) { /* one in 64 is subnormal */
+        const uint16_t bits = nnacl_float_to_bfloat(check_float(c, -2.0f, 2.0f));
+        halves[i] = check_chance(c, 2) ? bits & 0x807fu : bits;
+    }
     if (check_chance(c, 75)) {
         check_vector(c, is_float ? NNACL_F32 : NNACL_S32, channels);
         check_mark_constant(c);
@@ -219,6 +230,7 @@ static drawn_storage draw_compressed(check_case *c, int32_t channels, int32_t de
 #define SET_STORAGE(p, s)                                                                                              \
     do {                                                                                                               \
         (p)->bits = (s).bits;                                                                                          \
+        (p)->bfloat = (s).bfloat;                                                                                      \
         (p)->group = (s).group;                                                                                        \
         (p)->offset = (s).offset;                                                                                      \
         (p)->step = (s).step;                                                                                          \
