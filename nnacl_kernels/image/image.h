@@ -80,6 +80,8 @@ typedef struct nnacl_resize_params {
 /* For kernels of mode nearest, and of the others. */
 bool nnacl_resize_picks(const void *params);
 bool nnacl_resize_interpolates(const void *params);
+/* For those that make each element of four in fixed point. */
+bool nnacl_resize_blends(const void *params);
 
 typedef struct nnacl_roi_align_params {
     int32_t out_h, out_w;

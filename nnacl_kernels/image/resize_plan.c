@@ -244,7 +244,7 @@ static const char *resize_resize(void *params, const nnacl_tensor *in, int32_t n
 static size_t resize_workspace(const void *params, const nnacl_kernel *kernel) {
     const nnacl_resize_params *p = params;
     const size_t tables = sizeof(nnacl_resize_scratch) + 2 * sizeof(int32_t) * (size_t)nnacl_resize_table_size(p);
-    if (kernel->dtype == NNACL_ANY) {
+    if (kernel->dtype == NNACL_ANY || kernel->accepts == nnacl_resize_blends) {
         return tables;
     }
     if (kernel->dtype == NNACL_F32) {
@@ -279,6 +279,12 @@ bool nnacl_resize_picks(const void *params) {
 
 bool nnacl_resize_interpolates(const void *params) {
     return !nnacl_resize_picks(params);
+}
+
+/* With fixed point at most two dimensions are sampled; where one is, the last one is. */
+bool nnacl_resize_blends(const void *params) {
+    const nnacl_resize_params *p = params;
+    return p->mode == NNACL_RESIZE_LINEAR && p->arithmetic == NNACL_RESIZE_FIXED && p->factor[p->rank - 1] != 0.0f;
 }
 
 const nnacl_op nnacl_resize_op = {
