@@ -26,7 +26,7 @@ from microlith.dtypes import DType
 from microlith.evaluate import evaluate
 from microlith.ir import Graph, TensorType, Value
 from microlith.nnacl_kernels import catalogue
-from microlith.numerics import quantize_multiplier, quantize_multipliers
+from microlith.numerics import FLOAT_EVEN, quantize_multiplier, quantize_multipliers
 from microlith.ops.curves import softmax_curves
 
 TARGETS = ("cortex-m4", "cortex-m55")
@@ -85,6 +85,13 @@ def total(op: str, shapes: Sequence[tuple[int, ...]]) -> Graph:
     attrs = {"a_zero": 3, "b_zero": -7, "y_zero": 11, "left_shift": 19, **scaled(1.0, "a_mult", "a_shift")}
     attrs |= {**scaled(0.62, "b_mult", "b_shift"), **scaled(2.0**-19 * 0.7, "y_mult", "y_shift")}
     return layer(op, shapes, attrs)
+
+
+def in_floats(op: str, scale: float) -> Graph:
+    """add or mul of s8, rounded as ONNX rounds: by the scales of its tensors."""
+    attrs = {"a_zero": 3, "b_zero": -7, "y_zero": 11, "rounding": FLOAT_EVEN}
+    attrs |= {"a_scale": 0.05, "b_scale": 0.031, "y_scale": scale}
+    return layer(op, [(1, 8, 8, 64), (1, 8, 8, 64)], attrs)
 
 
 def softmax(rows: int, depth: int, dtype: DType = DType.s8) -> Graph:
@@ -170,6 +177,8 @@ LAYERS: Mapping[str, Callable[[], Graph]] = {
     "add to each channel, 4096": lambda: total("add", [(1, 8, 8, 64), (1, 1, 1, 64)]),
     "add to each position, 4096": lambda: total("add", [(1, 8, 8, 64), (1, 8, 8, 1)]),
     "sub, 4096": lambda: total("sub", [(1, 8, 8, 64), (1, 8, 8, 64)]),
+    "add, 4096, float-even": lambda: in_floats("add", 0.08),
+    "mul, 4096, float-even": lambda: in_floats("mul", 0.17),
     "softmax of 10": lambda: softmax(1, 10),
     "softmax of 64 rows of 49": lambda: softmax(64, 49),
     "softmax of 64 rows of 49, s16": lambda: softmax(64, 49, DType.s16),

@@ -139,6 +139,8 @@ bool nnacl_binary_accepts_unclamped(const void *params);
 
 /* For kernels of add, sub and mul of s8 that know float-even only. */
 bool nnacl_binary_accepts_scales(const void *params);
+/* The same whose scales are so mild that no product or quotient is a denormal number. */
+bool nnacl_binary_accepts_mild_scales(const void *params);
 /* For the kernels of s8 for AArch64: no contract single. */
 bool nnacl_binary_accepts_neon(const void *params);
 

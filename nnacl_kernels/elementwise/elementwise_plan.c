@@ -173,6 +173,16 @@ bool nnacl_binary_accepts_scales(const void *params) {
     return ((const nnacl_binary_params *)params)->rounding == NNACL_ROUND_FLOAT_EVEN;
 }
 
+bool nnacl_binary_accepts_mild_scales(const void *params) {
+    const nnacl_binary_params *p = params;
+    const float scales[] = {p->a_scale, p->b_scale, p->y_scale};
+    bool is_mild = nnacl_binary_accepts_scales(params);
+    for (int32_t i = 0; i < 3; i++) {
+        is_mild = is_mild && scales[i] >= 1e-12f && scales[i] <= 1e12f;
+    }
+    return is_mild;
+}
+
 static int32_t binary_parts(const void *params, const nnacl_kernel *kernel) {
     const nnacl_binary_params *p = params;
     (void)kernel;
