@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from .codegen import Report
     from .extensions import Extension
     from .ir import Graph
-    from .runtime import Model
+    from .runtime import Model, WeightsCache
 
-__all__ = ["MicrolithError", "__version__", "add_ops", "convert", "generate", "load"]
+__all__ = ["MicrolithError", "WeightsCache", "__version__", "add_ops", "convert", "generate", "load"]
 
 
 def convert(model: Any, output: str | os.PathLike[str] | None = None, **options: Any) -> Graph:
@@ -58,3 +58,11 @@ def add_ops(source: Extension | str | os.PathLike[str]) -> list[Extension]:
     from .extensions import add_ops as run
 
     return run(source)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "WeightsCache":
+        from .runtime import WeightsCache
+
+        return WeightsCache
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

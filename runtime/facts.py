@@ -114,7 +114,7 @@ class Memory:
     constants: int
     """Weights and tables in the file, which is mapped."""
     packed: int
-    """Copies of weights in the layout of a kernel."""
+    """Copies of weights in the layout of a kernel; other models may share them (``WeightsCache``)."""
     overhead: int
     """Tables of the session."""
 

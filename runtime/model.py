@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from microlith.errors import InputError, MicrolithError, ShapeError
-from microlith.nnacl_kernels.extension_tables import activate_installed, attached, installed
 from microlith.runtime._ffi import RunCancelledError, check, ffi, library, text
 from microlith.runtime.facts import (
     Layer,
@@ -26,6 +25,8 @@ from microlith.runtime.facts import (
     read_labels,
     read_spec,
 )
+from microlith.runtime.model_file import ClosedFile, ModelFile
+from microlith.runtime.weights_cache import WeightsCache
 
 __all__ = ["Layer", "Memory", "Model", "Prepacked", "Quantization", "RunCancelledError", "TensorSpec", "load"]
 
@@ -43,6 +44,7 @@ def load(
     packed_limit: int = 0,
     winograd: bool = True,
     cores: Sequence[int] | None = None,
+    weights_cache: WeightsCache | None = None,
 ) -> Model:
     """Opens a .lith file, or the bytes of one.
 
@@ -53,72 +55,12 @@ def load(
     within the tolerance of the op), and keeps up to four times the bytes of its weights.
     ``cores`` are numbers of cores that threads stay on, the first one that of the caller, who is not moved: bind that
     one with ``os.sched_setaffinity``. Without it the system chooses, and always where it is not Linux.
+    Weights in the layout of kernels are shared with the other models of ``weights_cache``; None: of the process.
     Raises ModelFormatError for a file that cannot be read or is damaged, and InputError for an unknown instruction
     set, an impossible number of threads or a core that there is not.
     """
-    return Model(_File(model, isa, packed_limit, winograd), threads, cores)
-
-
-class _File:
-    """A ``lith_model``, shared by the models that were cloned from one."""
-
-    def __init__(
-        self,
-        source: str | os.PathLike[str] | bytes,
-        isa: str | Sequence[str] | None,
-        packed_limit: int,
-        winograd: bool,
-    ) -> None:
-        lib = library()
-        message = ffi.new("lith_message *")
-        options = ffi.new("lith_model_options *", {"struct_size": ffi.sizeof("lith_model_options")})
-        options.packed_limit, options.no_winograd = packed_limit, int(not winograd)
-        if isa is not None:
-            mask = ffi.new("uint32_t *")
-            words = [isa] if isinstance(isa, str) else isa
-            if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
-                raise InputError(f"instruction sets are named by text, not {isa!r}", hint='for example isa="c,avx2"')
-            names = ",".join(words)
-            check(lib.lith_isa_parse(names.encode(), mask, message), message)
-            options.isa_mask = mask[0]
-        self.keep: Any = None
-        if not isinstance(source, (str, bytes, bytearray, memoryview, os.PathLike)):
-            raise InputError(
-                f"a model is the path of a .lith file or its bytes, not {type(source).__name__}",
-                hint="microlith.load('model.lith')",
-            )
-        if isinstance(source, (bytes, bytearray, memoryview)):
-            self.where = "model"
-            self.keep = ffi.from_buffer(bytes(source))
-        else:
-            self.where = os.fspath(source)
-        self.pointer = self._open(source, options, message)
-        weakref.finalize(self, lib.lith_model_close, self.pointer)
-
-    def _open(self, source: Any, options: Any, message: Any) -> Any:
-        """The model, with ops of extensions if need be: those that are loaded, then all that are installed."""
-        lib = library()
-        result = ffi.new("lith_model **")
-
-        def attempt() -> int:
-            self.extensions = ffi.new(
-                "lith_extension *[]", [ffi.cast("lith_extension *", item.address) for item in attached()] or [ffi.NULL]
-            )
-            options.extensions, options.extension_count = self.extensions, len(attached())
-            if self.keep is not None:
-                return int(lib.lith_model_open_memory(self.keep, len(self.keep), options, result, message))
-            return int(lib.lith_model_open(os.fsencode(source), options, result, message))
-
-        status = attempt()
-        if status == lib.LITH_ERROR_UNSUPPORTED and (waiting := installed().keys() - {e.name for e in attached()}):
-            problems = activate_installed()
-            if waiting - problems.keys():
-                status = attempt()
-            if status == lib.LITH_ERROR_UNSUPPORTED and problems:
-                failures = "; ".join(f"extension '{name}' cannot be used: {why}" for name, why in problems.items())
-                raise MicrolithError(f"{text(message.text)}; {failures}", where=self.where)
-        check(status, message, where=self.where)
-        return result[0]
+    cache = WeightsCache.of_process() if weights_cache is None else weights_cache
+    return Model(ModelFile(model, isa, packed_limit, winograd, cache), threads, cores)
 
 
 def _core_numbers(cores: Sequence[int] | None) -> list[int]:
@@ -131,7 +73,7 @@ def _core_numbers(cores: Sequence[int] | None) -> list[int]:
     return numbers
 
 
-def _destroy(session: Any, _file: _File) -> None:
+def _destroy(session: Any, _file: ModelFile) -> None:
     """Ends a session. The file is an argument so that it stays open until then."""
     library().lith_session_destroy(session)
 
@@ -139,7 +81,7 @@ def _destroy(session: Any, _file: _File) -> None:
 class Model:
     """A model that is ready to run. One run at a time: other threads wait, or use a ``clone`` of their own."""
 
-    def __init__(self, file: _File, threads: int, cores: Sequence[int] | None = None) -> None:
+    def __init__(self, file: ModelFile, threads: int, cores: Sequence[int] | None = None) -> None:
         """Use ``load``."""
         lib = library()
         numbers = _core_numbers(cores)
@@ -150,7 +92,7 @@ class Model:
         if not 1 <= threads <= 1024:
             raise InputError(f"{threads} threads were asked for", hint="1 to 1024 are possible")
         self._lib = lib
-        self._file = file
+        self._file: ModelFile | ClosedFile = file
         self._lock = threading.Lock()
         self._life = threading.Lock()  # ``cancel`` must not wait for the run that it stops
         self._process = os.getpid()
@@ -171,6 +113,7 @@ class Model:
         info = ffi.new("lith_model_info *")
         check(lib.lith_model_get_info(file.pointer, info))
         self._info = info
+        self._name, self._producer = text(info.name), text(info.producer)
         self._is_dynamic = bool(info.is_dynamic)
         self._inputs = tuple(
             read_spec(lib.lith_model_input_info, file.pointer, index)
@@ -187,12 +130,12 @@ class Model:
 
     @property
     def name(self) -> str:
-        return text(self._info.name)
+        return self._name
 
     @property
     def producer(self) -> str:
         """The program that wrote the file."""
-        return text(self._info.producer)
+        return self._producer
 
     @property
     def contract(self) -> str:
@@ -380,13 +323,21 @@ class Model:
 
     def clone(self, *, threads: int | None = None) -> Model:
         """A model of its own for another thread; the weights are shared."""
-        return Model(self._file, self._threads if threads is None else threads, self._cores)
+        file = self._file
+        if isinstance(file, ClosedFile):
+            raise MicrolithError("the model was closed", where=file.where)
+        return Model(file, self._threads if threads is None else threads, self._cores)
 
     def close(self) -> None:
-        """Gives the memory back; also at the end of a ``with`` block. May be called twice."""
+        """Gives the memory back, that of weights with the last clone; also at the end of a ``with`` block.
+
+        May be called twice.
+        """
         with self._lock, self._life:
             self._session = None
             self._finalizer()
+            self._file = ClosedFile(self._file.where)
+            self._bound.clear()
 
     def __enter__(self) -> Model:
         return self

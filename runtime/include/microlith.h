@@ -95,6 +95,33 @@ LITH_API lith_status lith_isa_parse(const char *names, uint32_t *mask, lith_mess
 LITH_API const char *lith_dtype_name(int32_t dtype);
 LITH_API size_t lith_dtype_size(int32_t dtype);
 
+/* ---- weights that models share ---------------------------------------------------------------------------------- */
+
+/* Kernels read large constants in a layout of their own, for which they are packed when a model is opened. All sessions
+ * of one model use the same packed weights. Models that are opened with one cache share them too, where constants,
+ * attributes and kernel are the same: the same file opened twice, a file and its bytes in memory, models with a common
+ * backbone. Bytes are compared, all of them; results do not depend on a cache.
+ *
+ * Weights are packed by the model that needs them first (others that are being opened wait), and go with the last
+ * session or model that uses any of what was packed with them. Any number of threads may use a cache at once. */
+typedef struct lith_weights_cache lith_weights_cache;
+
+/* `allocator` (NULL: malloc and free; copied) gives the memory of the packed weights; what its `user` points to
+ * outlives the cache and all models that were opened with it. */
+LITH_API lith_status lith_weights_cache_create(const lith_allocator *allocator, lith_weights_cache **cache,
+                                               lith_message *message);
+/* Ends the caller's use; accepts NULL. The cache goes with the last model that was opened with it, which may be later.
+ */
+LITH_API void lith_weights_cache_release(lith_weights_cache *cache);
+
+typedef struct lith_weights_info {
+    size_t bytes;       /* of all packed weights that are in use */
+    size_t saved_bytes; /* that these would take more if nobody shared them */
+    int32_t count;      /* packed constants */
+} lith_weights_info;
+
+LITH_API lith_status lith_weights_cache_get_info(lith_weights_cache *cache, lith_weights_info *info);
+
 /* ---- models ----------------------------------------------------------------------------------------------------- */
 
 typedef struct lith_model lith_model;
@@ -114,12 +141,14 @@ typedef struct lith_model_options {
                             ones in another layout is used, which is slower. 0: LITH_PACKED_LIMIT. */
     int32_t no_winograd; /* 1: no convolution of f32 by Winograd, which is faster, rounds a little more, and keeps up
                             to four times the bytes of its weights */
+    lith_weights_cache *weights_cache; /* with whose models this one shares packed weights, from the cache's allocator;
+                                          NULL: with none */
 } lith_model_options;
 
 #define LITH_PACKED_LIMIT ((size_t)1 << 30)
 
 #define LITH_MODEL_OPTIONS_INIT                                                                                        \
-    { sizeof(lith_model_options), NULL, 0, 0, NULL, 0, 0 }
+    { sizeof(lith_model_options), NULL, 0, 0, NULL, 0, 0, NULL }
 
 /* Opens a file. Where the system can, it is mapped: weights are read from it when they are needed, and not copied
  * unless a kernel wants another layout (`packed_limit`). The file must not change while the model is open. */
@@ -174,7 +203,7 @@ typedef struct lith_model_info {
     int64_t macs;       /* multiply-accumulates of one run; 0 unless is_static */
     size_t file_bytes;
     size_t constant_bytes; /* weights and tables in the file */
-    size_t packed_bytes;   /* copies of weights in the layout of a kernel */
+    size_t packed_bytes;   /* copies of weights in the layout of a kernel; other models may share them */
 } lith_model_info;
 
 LITH_API lith_status lith_model_get_info(const lith_model *model, lith_model_info *info);
@@ -213,7 +242,7 @@ typedef struct lith_session lith_session;
 
 typedef struct lith_session_options {
     size_t struct_size;
-    const lith_allocator *allocator; /* NULL: that of the model */
+    const lith_allocator *allocator; /* NULL: that of the model. Packed weights are always the model's. */
     int32_t threads;                 /* 0 and 1: the calling thread only. Results do not depend on it. */
     int32_t keep_inputs;  /* 1: inputs keep their values after a run (needs more memory); 0: a run may reuse their
                              memory, so set every input before each run */
@@ -298,7 +327,7 @@ LITH_API void lith_session_set_profiler(lith_session *session, lith_profile_fn f
 typedef struct lith_memory_info {
     size_t arena_bytes;       /* activations and scratch */
     size_t lower_bound_bytes; /* the largest set that lives at once: no plan needs less */
-    size_t packed_bytes;      /* weights packed for this session, because its shapes are not those of the file */
+    size_t packed_bytes;      /* packed weights that the model itself does not use: for other shapes */
     size_t overhead_bytes;    /* tables of the session */
     int32_t threads;
 } lith_memory_info;

@@ -148,10 +148,38 @@ inline TensorInfo tensor_info(const lith_tensor_info &info) {
 
 } // namespace detail
 
+/* Packed weights that all models of one cache share, where they are the same (lith_weights_cache). Copies are the same
+ * cache; models keep it as long as they need it. */
+class WeightsCache {
+  public:
+    explicit WeightsCache(const lith_allocator *allocator = nullptr) {
+        lith_message message{};
+        lith_weights_cache *cache = nullptr;
+        detail::check(lith_weights_cache_create(allocator, &cache, &message), message);
+        cache_.reset(cache, lith_weights_cache_release);
+    }
+    lith_weights_info info() const {
+        lith_weights_info result;
+        lith_message none{};
+        detail::check(lith_weights_cache_get_info(get(), &result), none);
+        return result;
+    }
+    lith_weights_cache *get() const noexcept {
+        return cache_.get();
+    }
+
+  private:
+    std::shared_ptr<lith_weights_cache> cache_;
+};
+
 struct ModelOptions {
     std::string isa;                           /* such as "c,avx2": all that kernels may use; empty: everything */
     const lith_allocator *allocator = nullptr; /* nullptr: malloc and free */
     bool winograd = true;                      /* see lith_model_options.no_winograd */
+    std::size_t packed_limit = 0;              /* see lith_model_options.packed_limit; 0: LITH_PACKED_LIMIT */
+    std::vector<const lith_extension *> extensions = {}; /* ops from outside of the library; what they point to outlives
+                                                            the model */
+    std::optional<WeightsCache> weights_cache = {};      /* none: weights are shared with no other model */
 };
 
 /* An open .lith file. Copies share it. */
@@ -211,12 +239,17 @@ class Model {
         lith_model_options given = LITH_MODEL_OPTIONS_INIT;
         given.allocator = options.allocator;
         given.no_winograd = options.winograd ? 0 : 1;
+        given.weights_cache = options.weights_cache ? options.weights_cache->get() : nullptr;
         if (!options.isa.empty()) {
             detail::check(lith_isa_parse(options.isa.c_str(), &given.isa_mask, &message), message);
         }
+        given.packed_limit = options.packed_limit;
+        auto extensions = std::make_shared<std::vector<const lith_extension *>>(options.extensions);
+        given.extensions = extensions->data();
+        given.extension_count = static_cast<int32_t>(extensions->size());
         lith_model *model = nullptr;
         detail::check(call(&given, &model, &message), message);
-        model_.reset(model, lith_model_close);
+        model_.reset(model, [extensions](lith_model *opened) { lith_model_close(opened); });
     }
 
     template <typename Ask>

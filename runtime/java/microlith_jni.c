@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The native methods of org.microlith.Model and Session: microlith.h, with exceptions of Java for statuses. What Java
+/* The native methods of the classes of org.microlith: microlith.h, with exceptions of Java for statuses. What Java
  * passes as a handle is a pointer that these functions gave it; the Java side never uses one after it was closed. */
 #include <jni.h>
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include "microlith.h"
 
 #define MODEL(name) JNICALL Java_org_microlith_Model_##name
+#define CACHE(name) JNICALL Java_org_microlith_WeightsCache_##name
 #define SESSION(name) JNICALL Java_org_microlith_Session_##name
 
 static void throw_status(JNIEnv *env, lith_status status, const lith_message *message) {
@@ -31,52 +32,52 @@ static jboolean fine(JNIEnv *env, lith_status status, const lith_message *messag
 
 /* --- models ---------------------------------------------------------------------------------------------------- */
 
-typedef lith_status (*open_fn)(const void *source, size_t size, const lith_model_options *options, lith_model **model,
-                               lith_message *message);
-
-static lith_status open_path(const void *source, size_t size, const lith_model_options *options, lith_model **model,
-                             lith_message *message) {
-    (void)size;
-    return lith_model_open(source, options, model, message);
+/* The text of a string, or NULL with an exception. */
+static const char *text_of(JNIEnv *env, jstring string) {
+    return (*env)->GetStringUTFChars(env, string, NULL);
 }
 
-static jlong open_model(JNIEnv *env, open_fn open, const void *source, size_t size, jstring isas) {
+static jboolean read_isas(JNIEnv *env, jstring names, uint32_t *mask) {
+    const char *text = text_of(env, names);
+    lith_message message = {{0}};
+    if (!text) {
+        return JNI_FALSE;
+    }
+    const lith_status status = lith_isa_parse(text, mask, &message);
+    (*env)->ReleaseStringUTFChars(env, names, text);
+    return fine(env, status, &message);
+}
+
+/* A file, or without a path the bytes of a direct buffer. */
+JNIEXPORT jlong MODEL(open)(JNIEnv *env, jclass class, jstring path, jobject bytes, jlong size, jstring isas,
+                            jboolean winograd, jlong cache) {
+    (void)class;
     lith_message message = {{0}};
     lith_model_options options = LITH_MODEL_OPTIONS_INIT;
+    options.no_winograd = !winograd;
+    options.weights_cache = (lith_weights_cache *)(intptr_t)cache;
     lith_model *model = NULL;
-    if (isas) {
-        const char *names = (*env)->GetStringUTFChars(env, isas, NULL);
-        if (!names) {
-            return 0;
-        }
-        const lith_status status = lith_isa_parse(names, &options.isa_mask, &message);
-        (*env)->ReleaseStringUTFChars(env, isas, names);
-        if (!fine(env, status, &message)) {
-            return 0;
-        }
+    lith_status status = LITH_OK;
+    if (isas && !read_isas(env, isas, &options.isa_mask)) {
+        return 0;
     }
-    return fine(env, open(source, size, &options, &model, &message), &message) ? (jlong)(intptr_t)model : 0;
+    if (path) {
+        const char *text = text_of(env, path);
+        if (!text) {
+            return 0;
+        }
+        status = lith_model_open(text, &options, &model, &message);
+        (*env)->ReleaseStringUTFChars(env, path, text);
+    } else {
+        const void *data = (*env)->GetDirectBufferAddress(env, bytes);
+        status = lith_model_open_memory(data, (size_t)size, &options, &model, &message);
+    }
+    return fine(env, status, &message) ? (jlong)(intptr_t)model : 0;
 }
 
 JNIEXPORT jstring MODEL(version)(JNIEnv *env, jclass class) {
     (void)class;
     return (*env)->NewStringUTF(env, lith_version());
-}
-
-JNIEXPORT jlong MODEL(openFile)(JNIEnv *env, jclass class, jstring path, jstring isas) {
-    (void)class;
-    const char *text = (*env)->GetStringUTFChars(env, path, NULL);
-    if (!text) {
-        return 0;
-    }
-    const jlong handle = open_model(env, open_path, text, 0, isas);
-    (*env)->ReleaseStringUTFChars(env, path, text);
-    return handle;
-}
-
-JNIEXPORT jlong MODEL(openMemory)(JNIEnv *env, jclass class, jobject bytes, jlong size, jstring isas) {
-    (void)class;
-    return open_model(env, lith_model_open_memory, (*env)->GetDirectBufferAddress(env, bytes), (size_t)size, isas);
 }
 
 JNIEXPORT void MODEL(closeModel)(JNIEnv *env, jclass class, jlong handle) {
@@ -141,20 +142,57 @@ JNIEXPORT jstring MODEL(metadata)(JNIEnv *env, jclass class, jlong handle, jstri
     return value ? (*env)->NewStringUTF(env, value) : NULL;
 }
 
+/* --- weights that models share --------------------------------------------------------------------------------- */
+
+JNIEXPORT jlong CACHE(create)(JNIEnv *env, jclass class) {
+    (void)class;
+    lith_message message = {{0}};
+    lith_weights_cache *cache = NULL;
+    return fine(env, lith_weights_cache_create(NULL, &cache, &message), &message) ? (jlong)(intptr_t)cache : 0;
+}
+
+JNIEXPORT void CACHE(release)(JNIEnv *env, jclass class, jlong handle) {
+    (void)env;
+    (void)class;
+    lith_weights_cache_release((lith_weights_cache *)(intptr_t)handle);
+}
+
+JNIEXPORT jlongArray CACHE(info)(JNIEnv *env, jclass class, jlong handle) {
+    (void)class;
+    lith_weights_info info;
+    jlongArray result = NULL;
+    if (fine(env, lith_weights_cache_get_info((lith_weights_cache *)(intptr_t)handle, &info), NULL)) {
+        const jlong numbers[] = {(jlong)info.bytes, (jlong)info.saved_bytes, info.count};
+        result = (*env)->NewLongArray(env, 3);
+        if (result) {
+            (*env)->SetLongArrayRegion(env, result, 0, 3, numbers);
+        }
+    }
+    return result;
+}
+
 /* --- sessions -------------------------------------------------------------------------------------------------- */
 
 static lith_session *session_of(jlong handle) {
     return (lith_session *)(intptr_t)handle;
 }
 
-JNIEXPORT jlong SESSION(create)(JNIEnv *env, jclass class, jlong model, jint threads) {
+JNIEXPORT jlong SESSION(create)(JNIEnv *env, jclass class, jlong model, jint threads, jboolean keep_inputs,
+                                jintArray cores) {
     (void)class;
     lith_message message = {{0}};
     lith_session_options options = LITH_SESSION_OPTIONS_INIT;
     lith_session *session = NULL;
     options.threads = threads;
-    options.keep_inputs = 1;
+    options.keep_inputs = keep_inputs;
+    jint *numbers = (*env)->GetIntArrayElements(env, cores, NULL);
+    if (!numbers) {
+        return 0;
+    }
+    options.cores = numbers;
+    options.core_count = (*env)->GetArrayLength(env, cores);
     const lith_status status = lith_session_create((const lith_model *)(intptr_t)model, &options, &session, &message);
+    (*env)->ReleaseIntArrayElements(env, cores, numbers, JNI_ABORT);
     return fine(env, status, &message) ? (jlong)(intptr_t)session : 0;
 }
 
@@ -225,6 +263,72 @@ JNIEXPORT void SESSION(run)(JNIEnv *env, jclass class, jlong handle) {
     (void)class;
     lith_message message = {{0}};
     fine(env, lith_session_run(session_of(handle), &message), &message);
+}
+
+/* What a run told of its nodes. */
+typedef struct layers {
+    lith_profile_event *events;
+    jsize count, room;
+    jboolean complete;
+} layers;
+
+static void note(void *user, const lith_profile_event *event) {
+    layers *self = user;
+    if (self->count == self->room) {
+        const jsize room = self->room ? 2 * self->room : 64;
+        lith_profile_event *events = realloc(self->events, (size_t)room * sizeof *events);
+        if (!events) {
+            self->complete = JNI_FALSE;
+            return;
+        }
+        self->events = events;
+        self->room = room;
+    }
+    self->events[self->count++] = *event;
+}
+
+/* A Layer of Java, or NULL with an exception. */
+static jobject make_layer(JNIEnv *env, jclass class, jmethodID make, const lith_profile_event *event) {
+    jstring name = (*env)->NewStringUTF(env, event->name);
+    jstring op = name ? (*env)->NewStringUTF(env, event->op) : NULL;
+    jstring kernel = op ? (*env)->NewStringUTF(env, event->kernel ? event->kernel : "") : NULL;
+    return kernel ? (*env)->NewObject(env, class, make, name, op, kernel, (jlong)event->nanoseconds, (jlong)event->macs,
+                                      (jint)event->parts)
+                  : NULL;
+}
+
+static jobjectArray make_layers(JNIEnv *env, const layers *all) {
+    jclass class = (*env)->FindClass(env, "org/microlith/Layer");
+    const char *signature = "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;JJI)V";
+    jmethodID make = class ? (*env)->GetMethodID(env, class, "<init>", signature) : NULL;
+    jobjectArray result = make ? (*env)->NewObjectArray(env, all->count, class, NULL) : NULL;
+    for (jsize i = 0; result && i < all->count; i++) {
+        if ((*env)->PushLocalFrame(env, 8) != 0) {
+            return NULL;
+        }
+        jobject layer = (*env)->PopLocalFrame(env, make_layer(env, class, make, &all->events[i]));
+        if (!layer) {
+            return NULL;
+        }
+        (*env)->SetObjectArrayElement(env, result, i, layer);
+        (*env)->DeleteLocalRef(env, layer);
+    }
+    return result;
+}
+
+JNIEXPORT jobjectArray SESSION(profile)(JNIEnv *env, jclass class, jlong handle) {
+    (void)class;
+    lith_message message = {{0}};
+    layers all = {NULL, 0, 0, JNI_TRUE};
+    lith_session_set_profiler(session_of(handle), note, &all);
+    lith_status status = lith_session_run(session_of(handle), &message);
+    lith_session_set_profiler(session_of(handle), NULL, NULL);
+    if (status == LITH_OK && !all.complete) {
+        status = LITH_ERROR_MEMORY;
+    }
+    jobjectArray result = fine(env, status, &message) ? make_layers(env, &all) : NULL;
+    free(all.events);
+    return result;
 }
 
 JNIEXPORT void SESSION(reset)(JNIEnv *env, jclass class, jlong handle) {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "pack.h"
 #include "status.h"
-#include "stored.h"
 
 /* Parameter structs start at multiples of this in the block that holds them all. */
 #define PARAMS_ALIGNMENT 8
@@ -182,173 +182,6 @@ static lith_status choose_kernel(lith_binding *binding, int32_t index, lith_mess
     return LITH_OK;
 }
 
-/* ---- packed constants ---------------------------------------------------------------------------------------------
- */
-
-/* The packed input of the same node in another binding, if that serves this step too. What is packed depends on the
- * kernel, the attributes and the constants; only the first can differ between two bindings of a model. */
-static lith_packed *find_packed(const lith_binding *other, int32_t index, const lith_step *step, int32_t input,
-                                size_t size) {
-    if (other == NULL || other->steps[index].kernel != step->kernel) {
-        return NULL;
-    }
-    for (int32_t i = 0; i < other->steps[index].n_packed; i++) {
-        lith_packed *packed = &other->steps[index].packed[i];
-        if (packed->input == input && packed->size == size) {
-            return packed;
-        }
-    }
-    return NULL;
-}
-
-static size_t packed_size(const lith_binding *binding, int32_t index, int32_t input) {
-    const lith_node *node = &binding->model->nodes[index];
-    bool constant = node->inputs[input] >= 0 && is_constant(binding->model, node->inputs[input]);
-    if (node->op->packed_size == NULL || node->op->pack == NULL || !constant) {
-        return 0;
-    }
-    const size_t size = node->op->packed_size(binding->steps[index].params, binding->steps[index].kernel, input);
-    return size == NNACL_PACKED_ELSEWHERE ? 0 : size;
-}
-
-static void release_packed(lith_packed *packed, const lith_allocator *allocator) {
-    lith_slab *slab = packed->slab;
-    if (slab == NULL) {
-        /* What a binding packed is its own, const for those who read it. */
-        lith_release(allocator, (void *)(uintptr_t)packed->data, packed->size, 1);
-    } else if (--slab->users == 0) {
-        lith_release(allocator, slab->data, slab->size, 1);
-        lith_release(allocator, slab, 1, sizeof *slab);
-    }
-    packed->owned = false;
-    packed->slab = NULL;
-}
-
-/* Packs into memory that is zero. */
-static void pack_into(lith_binding *binding, int32_t index, lith_packed *packed, void *memory) {
-    const lith_node *node = &binding->model->nodes[index];
-    const lith_step *step = &binding->steps[index];
-    const void *in[NNACL_MAX_INPUTS];
-    packed->data = memory;
-    packed->owned = true;
-    binding->packed_bytes += packed->size;
-    for (int32_t i = 0; i < node->n_inputs; i++) {
-        in[i] = node->inputs[i] >= 0 ? binding->model->tensors[node->inputs[i]].type.data : NULL;
-    }
-    node->op->pack(step->params, step->kernel, packed->input, in, memory);
-    lith_mapping_release(&binding->model->mapping, in[packed->input],
-                         lith_type_bytes(&binding->model->tensors[node->inputs[packed->input]].type));
-}
-
-/* Room for every constant input that a kernel wants in another layout. */
-static lith_status list_packed(lith_binding *binding, const lith_allocator *allocator, lith_message *message) {
-    const lith_model *model = binding->model;
-    size_t count = 0;
-    for (int32_t i = 0; i < model->n_nodes; i++) {
-        for (int32_t input = 0; input < model->nodes[i].n_inputs; input++) {
-            count += packed_size(binding, i, input) > 0;
-        }
-    }
-    binding->packed = lith_allocate(allocator, count, sizeof *binding->packed);
-    if (binding->packed == NULL) {
-        return lith_fail_memory(message, "packed weights");
-    }
-    binding->packed_count = count;
-    lith_packed *next = binding->packed;
-    for (int32_t i = 0; i < model->n_nodes; i++) {
-        lith_step *step = &binding->steps[i];
-        step->packed = next;
-        for (int32_t input = 0; input < model->nodes[i].n_inputs; input++) {
-            size_t size = packed_size(binding, i, input);
-            if (size > 0) {
-                next->input = input;
-                next->size = size;
-                next++;
-            }
-        }
-        step->n_packed = (int32_t)(next - step->packed);
-    }
-    return LITH_OK;
-}
-
-static size_t slab_share(size_t size) {
-    return (size + LITH_ALIGNMENT - 1) / LITH_ALIGNMENT * LITH_ALIGNMENT;
-}
-
-/* Packs what has no data yet, all into one block: there are few large pages to fill instead of many small ones. */
-static lith_status pack_slab(lith_binding *binding, int32_t users, size_t size, const lith_allocator *allocator,
-                             lith_message *message) {
-    lith_slab *slab = lith_allocate(allocator, 1, sizeof *slab);
-    unsigned char *memory = slab != NULL ? lith_allocate(allocator, size, 1) : NULL;
-    if (memory == NULL) {
-        lith_release(allocator, slab, 1, sizeof *slab);
-        return lith_fail_memory(message, "packed weights");
-    }
-    *slab = (lith_slab){users, memory, size};
-    for (int32_t i = 0; i < binding->model->n_nodes; i++) {
-        const lith_step *step = &binding->steps[i];
-        for (int32_t j = 0; j < step->n_packed; j++) {
-            lith_packed *packed = &step->packed[j];
-            if (packed->data == NULL) {
-                packed->slab = slab;
-                pack_into(binding, i, packed, memory);
-                memory += slab_share(packed->size);
-            }
-        }
-    }
-    return LITH_OK;
-}
-
-static lith_status pack_constants(lith_binding *binding, const lith_binding *previous, const lith_allocator *allocator,
-                                  lith_message *message) {
-    const lith_model *model = binding->model;
-    lith_status status = list_packed(binding, allocator, message);
-    if (status != LITH_OK) {
-        return status;
-    }
-    size_t size = 0;
-    int32_t users = 0;
-    for (int32_t i = 0; i < model->n_nodes; i++) {
-        const lith_step *step = &binding->steps[i];
-        for (int32_t j = 0; j < step->n_packed; j++) {
-            lith_packed *packed = &step->packed[j];
-            const lith_packed *shared = find_packed(model->binding, i, step, packed->input, packed->size);
-            if (shared == NULL) {
-                shared = find_packed(previous, i, step, packed->input, packed->size);
-            }
-            const void *stored = lith_stored_find(model, i, packed->input, step->kernel, packed->size);
-            if (stored != NULL) {
-                packed->data = stored;
-                binding->stored_count++;
-            } else if (shared != NULL) {
-                packed->data = shared->data;
-            } else if (size <= SIZE_MAX / 2 - packed->size) {
-                size += slab_share(packed->size);
-                users++;
-            } else {
-                return lith_fail_memory(message, "packed weights");
-            }
-        }
-    }
-    return users > 0 ? pack_slab(binding, users, size, allocator, message) : LITH_OK;
-}
-
-void lith_binding_inherit(lith_binding *binding, lith_binding *previous) {
-    for (int32_t i = 0; previous != NULL && i < binding->model->n_nodes; i++) {
-        const lith_step *step = &binding->steps[i];
-        for (int32_t j = 0; j < step->n_packed; j++) {
-            lith_packed *packed = &step->packed[j];
-            lith_packed *old = find_packed(previous, i, step, packed->input, packed->size);
-            if (old != NULL && old->owned && old->data == packed->data) {
-                packed->owned = true;
-                packed->slab = old->slab;
-                old->owned = false;
-                binding->packed_bytes += packed->size;
-            }
-        }
-    }
-}
-
 /* ---- early results ------------------------------------------------------------------------------------------------
  */
 
@@ -368,7 +201,7 @@ static bool pack_for_once(const lith_binding *binding, int32_t index, const void
         plain[i] = node->inputs[i] >= 0 ? binding->model->tensors[node->inputs[i]].type.data : NULL;
     }
     for (int32_t i = 0; i < node->n_inputs; i++) {
-        size_t size = packed_size(binding, index, i);
+        size_t size = lith_packed_size(binding, index, i);
         if (size > 0) {
             owned[i] = lith_allocate(allocator, size, 1);
             if (owned[i] == NULL) {
@@ -407,7 +240,7 @@ static lith_status compute_early(lith_binding *binding, int32_t index, const lit
     }
     for (int32_t i = 0; i < node->n_inputs; i++) {
         if (owned[i] != NULL) {
-            lith_release(allocator, owned[i], packed_size(binding, index, i), 1);
+            lith_release(allocator, owned[i], lith_packed_size(binding, index, i), 1);
         }
     }
     lith_release(allocator, workspace, step->workspace, 1);
@@ -417,45 +250,13 @@ static lith_status compute_early(lith_binding *binding, int32_t index, const lit
 /* ---- node by node -------------------------------------------------------------------------------------------------
  */
 
-/* Packs the constants of one node, into the room that it has in `binding->packed`. */
-static lith_status pack_node(lith_binding *binding, int32_t index, const nnacl_kernel *before,
-                             const lith_allocator *allocator, lith_message *message) {
-    lith_step *step = &binding->steps[index];
-    int32_t count = 0;
-    for (int32_t input = 0; input < binding->model->nodes[index].n_inputs; input++) {
-        size_t size = packed_size(binding, index, input);
-        if (size == 0) {
-            continue;
-        }
-        lith_packed *packed = &step->packed[count++];
-        if (packed->owned && before == step->kernel && packed->input == input && packed->size == size) {
-            continue;
-        }
-        if (packed->owned) {
-            binding->packed_bytes -= packed->size;
-            release_packed(packed, allocator);
-        }
-        packed->input = input;
-        packed->size = size;
-        void *memory = lith_allocate(allocator, size, 1);
-        if (memory == NULL) {
-            step->n_packed = 0;
-            return lith_fail_memory(message, "packed weights");
-        }
-        pack_into(binding, index, packed, memory);
-    }
-    step->n_packed = count;
-    return LITH_OK;
-}
-
-lith_status lith_binding_bind_node(lith_binding *binding, int32_t index, const lith_allocator *allocator,
-                                   lith_message *message) {
+lith_status lith_binding_bind_node(lith_binding *binding, int32_t index, lith_message *message) {
     const nnacl_kernel *before = binding->steps[index].kernel;
     lith_status status = derive(binding, index, true, message);
     if (status == LITH_OK) {
         status = choose_kernel(binding, index, message);
     }
-    return status == LITH_OK ? pack_node(binding, index, before, allocator, message) : status;
+    return status == LITH_OK ? lith_pack_node(binding, index, before, message) : status;
 }
 
 /* ---- the binding --------------------------------------------------------------------------------------------------
@@ -538,8 +339,8 @@ lith_status lith_binding_check(const lith_model *model, lith_message *message) {
     return status;
 }
 
-lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_binding *previous,
-                                const lith_allocator *allocator, lith_binding **binding, lith_message *message) {
+lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_allocator *allocator,
+                                lith_binding **binding, lith_message *message) {
     lith_binding *result = lith_allocate(allocator, 1, sizeof *result);
     if (result == NULL) {
         return lith_fail_memory(message, "the nodes");
@@ -564,7 +365,7 @@ lith_status lith_binding_create(const lith_model *model, const lith_shape *shape
         }
     }
     if (status == LITH_OK) {
-        status = pack_constants(result, previous, allocator, message);
+        status = lith_pack_all(result, allocator, message);
     }
     if (status != LITH_OK) {
         lith_binding_destroy(result, allocator);
@@ -583,11 +384,7 @@ void lith_binding_destroy(lith_binding *binding, const lith_allocator *allocator
             release_early(&binding->types[i], allocator);
         }
     }
-    for (size_t i = 0; i < binding->packed_count; i++) {
-        if (binding->packed[i].owned) {
-            release_packed(&binding->packed[i], allocator);
-        }
-    }
+    lith_pack_give(binding);
     lith_release(allocator, binding->packed, binding->packed_count, sizeof *binding->packed);
     lith_release(allocator, binding->params, binding->params_size, 1);
     lith_release(allocator, binding->steps, (size_t)binding->model->n_nodes, sizeof *binding->steps);

@@ -4,23 +4,7 @@
 #ifndef LITH_BIND_H
 #define LITH_BIND_H
 
-#include "model.h"
-
-/* Memory that several packed constants share. */
-typedef struct lith_slab {
-    int32_t users;
-    unsigned char *data;
-    size_t size;
-} lith_slab;
-
-/* A constant in the layout of a kernel; stands in for input `input` of its node. */
-typedef struct lith_packed {
-    int32_t input;
-    bool owned; /* false: belongs to another binding */
-    const void *data;
-    size_t size;
-    lith_slab *slab; /* that `data` lies in; NULL: a block of its own */
-} lith_packed;
+#include "weights.h"
 
 /* A node ready to run. */
 typedef struct lith_step {
@@ -42,17 +26,15 @@ typedef struct lith_binding {
     size_t params_size;
     lith_packed *packed;
     size_t packed_count;
-    size_t packed_bytes;  /* owned */
     int32_t stored_count; /* packed inputs that stand in the file */
     int64_t macs;
 } lith_binding;
 
 /* `shapes`: one for each input of the graph; NULL: the declared ones, with 1 for what is not known. With declared
- * shapes the types and parameters in the file must be exactly what the plan halves derive. Packed constants are
- * borrowed from the binding of the model and from `previous` (may be NULL) where they fit. Memory comes from
- * `allocator`. */
-lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_binding *previous,
-                                const lith_allocator *allocator, lith_binding **binding, lith_message *message);
+ * shapes the types and parameters in the file must be exactly what the plan halves derive. Memory comes from
+ * `allocator`, that of packed constants from the cache of the model. */
+lith_status lith_binding_create(const lith_model *model, const lith_shape *shapes, const lith_allocator *allocator,
+                                lith_binding **binding, lith_message *message);
 
 /* The type of input `index` with another shape. */
 lith_status lith_input_type(const lith_model *model, int32_t index, const lith_shape *shape, nnacl_tensor *type,
@@ -64,14 +46,10 @@ lith_status lith_binding_prepare(const lith_model *model, const lith_allocator *
 
 /* Derives parameters and output types of a node from the types of its inputs, whose `data` is set as far as it is
  * known, chooses its kernel and packs its constants. What was packed before is used again where it fits. */
-lith_status lith_binding_bind_node(lith_binding *binding, int32_t index, const lith_allocator *allocator,
-                                   lith_message *message);
+lith_status lith_binding_bind_node(lith_binding *binding, int32_t index, lith_message *message);
 
 /* Holds what is known of a dynamic model before it runs against the plan halves. */
 lith_status lith_binding_check(const lith_model *model, lith_message *message);
-
-/* Takes over what was borrowed from `previous` (may be NULL), which may be destroyed then. */
-void lith_binding_inherit(lith_binding *binding, lith_binding *previous);
 
 /* Accepts NULL. */
 void lith_binding_destroy(lith_binding *binding, const lith_allocator *allocator);

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "control.h"
 #include "layout.h"
+#include "pack.h"
 #include "session.h"
 #include "status.h"
 
@@ -148,7 +149,7 @@ void lith_dynamic_destroy(lith_dynamic *self) {
 }
 
 size_t lith_dynamic_packed_bytes(const lith_dynamic *self) {
-    size_t sum = self->binding->packed_bytes;
+    size_t sum = lith_pack_bytes(self->binding, NULL);
     for (int32_t i = 0; i < self->model->n_children; i++) {
         sum += self->children[i] != NULL ? lith_dynamic_packed_bytes(self->children[i]) : 0;
     }
@@ -231,7 +232,7 @@ static lith_status bind_node(lith_dynamic *self, int32_t index, lith_message *me
     for (int32_t i = 0; i < node->n_outputs; i++) {
         before[i] = types[node->outputs[i]];
     }
-    lith_status status = lith_binding_bind_node(self->binding, index, &self->allocator, message);
+    lith_status status = lith_binding_bind_node(self->binding, index, message);
     self->bound[index] = status == LITH_OK ? ++self->clock : 0;
     for (int32_t i = 0; i < node->n_outputs; i++) {
         note_type(self, node->outputs[i], &before[i]);

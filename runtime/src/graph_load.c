@@ -438,6 +438,7 @@ static lith_status prepare_parts(lith_model *model, uint32_t n_graphs, lith_mess
         graph->mapping = model->mapping;
         graph->root = model->root;
         graph->isa_mask = model->isa_mask;
+        graph->weights = model->weights;
         graph->keeps_weights = model->keeps_weights;
         graph->extensions = model->extensions;
         graph->n_extensions = model->n_extensions;

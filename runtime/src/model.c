@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "bind.h"
+#include "pack.h"
 #include "status.h"
 #include "stored.h"
 
@@ -38,6 +38,7 @@ static lith_status read_options(const lith_model_options *given, lith_model *mod
     model->allocator = options.allocator != NULL ? *options.allocator : lith_allocator_default();
     model->isa_mask = nnacl_isa_detect() & (options.isa_mask != 0 ? options.isa_mask : UINT32_MAX);
     model->isa_mask |= NNACL_ISA_C | (options.no_winograd ? NNACL_MASK_DIRECT : 0);
+    model->weights = options.weights_cache;
     model->packed_limit = options.packed_limit != 0 ? options.packed_limit : LITH_PACKED_LIMIT;
     return LITH_OK;
 }
@@ -45,6 +46,7 @@ static lith_status read_options(const lith_model_options *given, lith_model *mod
 static void destroy(lith_model *model) {
     lith_allocator allocator = model->allocator;
     lith_binding_destroy(model->binding, &allocator);
+    lith_weights_cache_release(model->weights);
     lith_stored_release(model);
     lith_graph_release(model);
     lith_mapping_close(&model->mapping, &allocator);
@@ -71,7 +73,15 @@ static lith_status open_model(const lith_model *prepared, lith_model **model, li
     }
     *result = *prepared;
     result->keeps_weights = result->mapping.size > result->packed_limit;
-    lith_status status = lith_graph_load(result, message);
+    lith_status status = LITH_OK;
+    if (prepared->weights != NULL) {
+        result->weights = lith_weights_cache_hold(prepared->weights);
+    } else {
+        status = lith_weights_cache_create(&allocator, &result->weights, message);
+    }
+    if (status == LITH_OK) {
+        status = lith_graph_load(result, message);
+    }
     if (status == LITH_OK) {
         status = lith_stored_load(result, message);
     }
@@ -79,7 +89,7 @@ static lith_status open_model(const lith_model *prepared, lith_model **model, li
         lith_message reason;
         lith_binding *binding = NULL;
         status = result->is_dynamic ? check_graphs(result, &reason)
-                                    : lith_binding_create(result, NULL, NULL, &allocator, &binding, &reason);
+                                    : lith_binding_create(result, NULL, &allocator, &binding, &reason);
         if (status == LITH_ERROR_SHAPE && !result->is_static) {
             status = LITH_OK; /* sizes of 1 do not suit it: sessions wait for lith_session_resize */
         } else if (status != LITH_OK) {
@@ -213,7 +223,7 @@ lith_status lith_model_get_info(const lith_model *model, lith_model_info *info) 
     result.macs = model->is_static ? model->binding->macs : 0;
     result.file_bytes = model->mapping.size;
     result.constant_bytes = model->constant_bytes;
-    result.packed_bytes = model->binding != NULL ? model->binding->packed_bytes : 0;
+    result.packed_bytes = model->binding != NULL ? lith_pack_bytes(model->binding, NULL) : 0;
     *info = result;
     return LITH_OK;
 }

@@ -65,6 +65,7 @@ struct lith_model {
     lith_mapping mapping;
     fb_pointer root;
     uint32_t isa_mask;
+    lith_weights_cache *weights; /* that of the options, or its own */
     size_t packed_limit;
     bool keeps_weights; /* the file is larger than packed_limit: no copies of large weights in other layouts */
     const lith_extension *const *extensions;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "pack.h"
 #include "ranges.h"
 #include "status.h"
 
@@ -225,7 +226,7 @@ lith_status lith_session_resize(lith_session *session, const lith_shape *shapes,
     if (none.inputs == NULL || none.outputs == NULL) {
         status = lith_fail_memory(message, "the session");
     } else {
-        status = lith_binding_create(model, shapes, session->own, &session->allocator, &binding, message);
+        status = lith_binding_create(model, shapes, &session->allocator, &binding, message);
     }
     if (status == LITH_OK) {
         status = renew_layout(session, binding, &none, message);
@@ -234,7 +235,6 @@ lith_status lith_session_resize(lith_session *session, const lith_shape *shapes,
         }
     }
     if (status == LITH_OK) {
-        lith_binding_inherit(binding, session->own);
         lith_binding_destroy(session->own, &session->allocator);
         session->own = binding;
         session->binding = binding;
@@ -478,7 +478,7 @@ lith_status lith_session_memory(const lith_session *session, lith_memory_info *i
                                  (session->layout->n_in + session->layout->n_out) * sizeof(void *);
     }
     if (session->own != NULL) {
-        result.packed_bytes = session->own->packed_bytes;
+        result.packed_bytes = lith_pack_bytes(session->own, session->model->binding);
         result.overhead_bytes += session->own->params_size +
                                  (size_t)session->model->n_tensors * sizeof *session->own->types +
                                  (size_t)session->model->n_nodes * sizeof *session->own->steps;

@@ -4,12 +4,17 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import org.microlith.ElementType;
+import org.microlith.Layer;
 import org.microlith.MicrolithException;
 import org.microlith.MicrolithException.Status;
 import org.microlith.Model;
+import org.microlith.ModelOptions;
 import org.microlith.Session;
+import org.microlith.SessionOptions;
 import org.microlith.TensorInfo;
+import org.microlith.WeightsCache;
 
 public final class JavaClient {
     private static void require(boolean fine, String what) {
@@ -42,6 +47,7 @@ public final class JavaClient {
         refused(Status.IO, () -> Model.open("no such file.lith"));
         refused(Status.FORMAT, () -> Model.open(Session.newBuffer(64)));
         refused(Status.ARGUMENT, () -> Model.open(arguments[0], "mmx"));
+        refused(Status.ARGUMENT, () -> Model.open(arguments[0], new ModelOptions().instructionSets("mmx")));
         refused(IllegalArgumentException.class, () -> Model.open(ByteBuffer.allocate(64)));
 
         float[] x = new float[48];
@@ -54,7 +60,10 @@ public final class JavaClient {
         require(Arrays.equals(input.shape(), new int[] {2, 24}) && input.scales().length == 0, input.toString());
         require(model.outputs().get(0).name().equals("scores") && model.metadata("no such key") == null, "a model");
         require(!Model.version().isEmpty(), "the version");
+        require(model.inputIndex("x") == 0 && model.outputIndex("scores") == 0, "names");
+        require(model.inputIndex("scores") == -1 && model.outputIndex("") == -1, "unknown names");
         refused(Status.ARGUMENT, () -> model.newSession(-1));
+        refused(Status.ARGUMENT, () -> model.newSession(new SessionOptions().threads(2).cores(0, 100000)));
 
         Session session = model.newSession(2);
         model.close(); // sessions keep it open
@@ -93,8 +102,14 @@ public final class JavaClient {
         session.bindInput(0, null);
         session.bindOutput(0, null);
 
+        List<Layer> layers = session.profile();
+        require(!layers.isEmpty() && layers.get(0).op().equals("dense") && layers.get(0).macs() > 0, "layers");
+        require(layers.get(0).nanoseconds() > 0 && layers.get(0).kernel().startsWith("nnacl_"), layers.toString());
+
         session.cancel();
         refused(Status.CANCELLED, session::run);
+        session.cancel();
+        refused(Status.CANCELLED, session::profile);
         session.setInput(0, ByteBuffer.wrap(bytesOf(x)));
         session.reset();
         session.run();
@@ -104,6 +119,7 @@ public final class JavaClient {
         refused(IllegalStateException.class, session::run);
         refused(IllegalStateException.class, session::cancel);
 
+        weights(arguments[0], x, scores);
         try (FileChannel file = FileChannel.open(Path.of(arguments[0]))) {
             ByteBuffer mapped = file.map(FileChannel.MapMode.READ_ONLY, 0, file.size());
             try (Model same = Model.open(mapped);
@@ -111,6 +127,27 @@ public final class JavaClient {
                 other.setInput(0, x);
                 other.run();
                 require(Arrays.equals(scores, other.floats(0)), "a model in memory");
+            }
+        }
+    }
+
+    /** Models that share packed weights, whose cache is closed before them. */
+    private static void weights(String path, float[] x, float[] scores) {
+        WeightsCache cache = new WeightsCache();
+        ModelOptions options = new ModelOptions().weightsCache(cache);
+        try (Model first = Model.open(path, options);
+                Model second = Model.open(path, options)) {
+            require(cache.bytes() > 0 && cache.savedBytes() == cache.bytes() && cache.count() > 0, "shared weights");
+            cache.close();
+            cache.close();
+            refused(IllegalStateException.class, cache::bytes);
+            refused(IllegalStateException.class, () -> Model.open(path, options));
+            for (Model model : new Model[] {first, second}) {
+                try (Session session = model.newSession(new SessionOptions().keepInputs(false).threads(2).cores(0))) {
+                    session.setInput(0, x);
+                    session.run();
+                    require(Arrays.equals(scores, session.floats(0)), "a model with shared weights");
+                }
             }
         }
     }

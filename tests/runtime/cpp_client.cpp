@@ -24,6 +24,20 @@ lith_status thrown(Call call) {
     return LITH_OK;
 }
 
+/* Two models of one file, with one copy of the packed weights. */
+void shared_weights(const char *path) {
+    microlith::ModelOptions options;
+    options.weights_cache.emplace();
+    const microlith::Model first(path, options), second(path, options);
+    const lith_weights_info info = options.weights_cache->info();
+    require(info.saved_bytes == info.bytes, "shared weights");
+    require(first.info().packed_bytes == info.bytes, "bytes of a cache");
+    options.weights_cache.reset(); /* the models keep it */
+    microlith::Session session(second);
+    session.set_input("x", std::array<float, 48>{});
+    session.run();
+}
+
 void wrong_calls(const microlith::Model &model, microlith::Session &session) {
     std::array<float, 48> x{};
     std::array<float, 10> y{};
@@ -56,6 +70,7 @@ int main(int argc, char **argv) {
             const microlith::Model model(argv[1]);
             made.emplace(model, options);
         }
+        shared_weights(argv[1]);
         microlith::Session session = std::move(*made);
         const microlith::Model &model = session.model();
         wrong_calls(model, session);

@@ -24,6 +24,13 @@ import java.util.List;
  */
 public final class Model implements AutoCloseable {
     static {
+        load();
+    }
+
+    /** For classes whose native methods may be needed before those of this one. */
+    static void loadLibrary() {}
+
+    private static void load() {
         String path = System.getProperty("microlith.library");
         if (path == null) {
             System.loadLibrary("microlith_jni");
@@ -49,7 +56,7 @@ public final class Model implements AutoCloseable {
 
     /** Opens a file; where the system can, it is mapped. */
     public static Model open(String path) {
-        return open(path, null);
+        return open(path, new ModelOptions());
     }
 
     /**
@@ -57,19 +64,39 @@ public final class Model implements AutoCloseable {
      * has.
      */
     public static Model open(String path, String instructionSets) {
+        return open(path, new ModelOptions().instructionSets(instructionSets));
+    }
+
+    /** Opens a file. */
+    public static Model open(String path, ModelOptions options) {
         if (path == null) {
             throw new NullPointerException("path");
         }
-        return new Model(openFile(path, instructionSets), null);
+        return open(path, null, options);
     }
 
     /** Opens the remaining bytes of a direct buffer, which must not change until the model is closed. */
     public static Model open(ByteBuffer bytes) {
+        return open(bytes, new ModelOptions());
+    }
+
+    /** Opens the remaining bytes of a direct buffer, which must not change until the model is closed. */
+    public static Model open(ByteBuffer bytes, ModelOptions options) {
         if (!bytes.isDirect()) {
             throw new IllegalArgumentException("the bytes of a model must lie in a direct buffer");
         }
-        ByteBuffer slice = bytes.slice();
-        return new Model(openMemory(slice, slice.capacity(), null), slice);
+        return open(null, bytes.slice(), options);
+    }
+
+    private static Model open(String path, ByteBuffer bytes, ModelOptions options) {
+        long size = bytes == null ? 0 : bytes.capacity();
+        WeightsCache cache = options.weightsCache;
+        if (cache == null) {
+            return new Model(open(path, bytes, size, options.instructionSets, options.winograd, 0), bytes);
+        }
+        synchronized (cache) { // it is not closed meanwhile
+            return new Model(open(path, bytes, size, options.instructionSets, options.winograd, cache.open()), bytes);
+        }
     }
 
     /** The version of the C library. */
@@ -85,6 +112,25 @@ public final class Model implements AutoCloseable {
         return outputs;
     }
 
+    /** The position of the input of a name, or -1. */
+    public int inputIndex(String name) {
+        return index(inputs, name);
+    }
+
+    /** The position of the output of a name, or -1. */
+    public int outputIndex(String name) {
+        return index(outputs, name);
+    }
+
+    private static int index(List<TensorInfo> infos, String name) {
+        for (int index = 0; index < infos.size(); index++) {
+            if (infos.get(index).name().equals(name)) {
+                return index;
+            }
+        }
+        return -1;
+    }
+
     /** What the converter noted under a key, or null. */
     public synchronized String metadata(String key) {
         if (closed) {
@@ -95,7 +141,12 @@ public final class Model implements AutoCloseable {
 
     /** Memory to run in, and as many threads; results do not depend on how many. */
     public Session newSession(int threads) {
-        return new Session(this, threads);
+        return newSession(new SessionOptions().threads(threads));
+    }
+
+    /** Memory to run in. */
+    public Session newSession(SessionOptions options) {
+        return new Session(this, options);
     }
 
     /** Closes the file as soon as no session uses it any more. */
@@ -131,9 +182,8 @@ public final class Model implements AutoCloseable {
         return Collections.unmodifiableList(result);
     }
 
-    private static native long openFile(String path, String instructionSets);
-
-    private static native long openMemory(ByteBuffer bytes, long size, String instructionSets);
+    private static native long open(
+            String path, ByteBuffer bytes, long size, String instructionSets, boolean winograd, long cache);
 
     private static native void closeModel(long handle);
 

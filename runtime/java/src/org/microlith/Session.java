@@ -3,6 +3,9 @@ package org.microlith;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * The memory in which a model runs. Methods that two threads call at once wait for each other, {@link #cancel} excepted.
@@ -17,11 +20,11 @@ public final class Session implements AutoCloseable {
     private final ByteBuffer[] boundInputs; // stay reachable as long as they are bound
     private final ByteBuffer[] boundOutputs;
 
-    Session(Model model, int threads) {
+    Session(Model model, SessionOptions options) {
         this.model = model;
         long opened = model.acquire();
         try {
-            handle = create(opened, threads);
+            handle = create(opened, options.threads, options.keepInputs, options.cores);
         } finally {
             if (handle == 0) {
                 model.release();
@@ -52,8 +55,8 @@ public final class Session implements AutoCloseable {
     /** Sets the shapes of all inputs. Buffers are unbound and the values of inputs lost. */
     public synchronized void resize(int[]... shapes) {
         resize(open(), shapes);
-        java.util.Arrays.fill(boundInputs, null);
-        java.util.Arrays.fill(boundOutputs, null);
+        Arrays.fill(boundInputs, null);
+        Arrays.fill(boundOutputs, null);
     }
 
     /** Copies the remaining bytes of any buffer into an input, all of it. The buffer stays as it is. */
@@ -117,6 +120,11 @@ public final class Session implements AutoCloseable {
         run(open());
     }
 
+    /** Runs the model once; its nodes with their times, in order. */
+    public synchronized List<Layer> profile() {
+        return Collections.unmodifiableList(Arrays.asList(profile(open())));
+    }
+
     /** Sets the state of a streaming model back to its start. */
     public synchronized void reset() {
         reset(open());
@@ -165,7 +173,7 @@ public final class Session implements AutoCloseable {
         throw new IllegalArgumentException("'" + info.name() + "' has elements of type " + info.type());
     }
 
-    private static native long create(long model, int threads);
+    private static native long create(long model, int threads, boolean keepInputs, int[] cores);
 
     private static native void destroy(long handle);
 
@@ -180,6 +188,8 @@ public final class Session implements AutoCloseable {
     private static native void bind(long handle, boolean input, int index, ByteBuffer buffer, long bytes);
 
     private static native void run(long handle);
+
+    private static native Layer[] profile(long handle);
 
     private static native void reset(long handle);
 
