@@ -292,15 +292,21 @@ class Model:
             for name, shape in shapes.items():
                 if name not in wanted:
                     raise InputError(f"there is no input '{name}'", where=self._file.where, hint=self._expected())
-                wanted[name] = tuple(int(size) for size in shape)
+                try:
+                    wanted[name] = tuple(operator.index(size) for size in shape)
+                except TypeError:
+                    raise InputError(
+                        f"{shape!r} is no shape for input '{name}'", where=self._file.where, hint=self._expected()
+                    ) from None
             self._resize(list(wanted.values()))
 
-    def bind(self, name: str, array: np.ndarray | None) -> None:
+    def bind(self, name: str, array: Any) -> None:
         """Lets runs use the memory of ``array`` for an input or output, without a copy, until it is bound again.
 
-        ``None``: no more. A bound input need not be given to ``run``; a bound output is the very array in its results.
-        The array is contiguous, and writable for an output. For an output whose size depends on data it may have any
-        shape: results are its first elements, and a run with more of them fails. Raises InputError when nothing fits.
+        An array of NumPy, or a tensor of another library in the memory of the CPU (DLPack). ``None``: no more. A bound
+        input need not be given to ``run``; a bound output is the very memory in its results. The array is contiguous,
+        and writable for an output. For an output whose size depends on data it may have any shape: results are its
+        first elements, and a run with more of them fails. Raises InputError when nothing fits.
         """
         with self._lock:
             session = self._open()
@@ -499,7 +505,23 @@ class Model:
             )
         return np.ascontiguousarray(array).reshape(array.shape)
 
-    def _bind(self, session: Any, kind: str, index: int, spec: TensorSpec, array: np.ndarray | None) -> None:
+    def _memory_of(self, kind: str, spec: TensorSpec, value: Any) -> np.ndarray:
+        """The memory of an array, or of a tensor of another library, as an array."""
+        if isinstance(value, np.ndarray):
+            return value
+        try:
+            array = np.from_dlpack(value)
+            if not array.flags.writeable:  # older versions of DLPack do not say that memory may be written to
+                other = np.asarray(value)
+                array = other if other.ctypes.data == array.ctypes.data else array
+        except (ValueError, BufferError, RuntimeError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"what {kind} '{spec.name}' is bound to is no array: {error}", where=self._file.where
+            ) from error
+        return array
+
+    def _bind(self, session: Any, kind: str, index: int, spec: TensorSpec, value: Any) -> None:
+        array = None if value is None else self._memory_of(kind, spec, value)
         call = getattr(self._lib, f"lith_session_bind_{kind}")
         pointer, size = ffi.NULL, 0
         if array is not None:
@@ -511,11 +533,14 @@ class Model:
                     hint="call resize() first",
                 )
             is_open = kind == "output" and self._info.is_dynamic and -1 in spec.shape
-            fits = array.dtype == spec.dtype and (is_open or array.shape == shape) and array.flags.c_contiguous
-            if not fits or (kind == "output" and not array.flags.writeable):
+            given = f"{array.dtype} {list(array.shape)}"
+            if array.dtype == spec.dtype and (is_open or array.shape == shape):
+                given = "one with gaps" if not array.flags.c_contiguous else ""
+                if kind == "output" and not array.flags.writeable:
+                    given = "one that is read-only"
+            if given:
                 raise InputError(
-                    f"{kind} '{spec.name}' wants a contiguous {spec.dtype} array of shape {list(shape)}, "
-                    f"not {array.dtype} {list(array.shape)}",
+                    f"{kind} '{spec.name}' wants a contiguous {spec.dtype} array of shape {list(shape)}, not {given}",
                     where=self._file.where,
                 )
             pointer, size = ffi.from_buffer(array), array.nbytes

@@ -22,6 +22,9 @@
  * that `message` (may be NULL) then gets one sentence that says what is wrong, and where. A failed session call leaves
  * the session as it was.
  *
+ * NULL where a model or session must stand is LITH_ERROR_ARGUMENT too; functions without a status then do nothing, and
+ * return 0, NULL, or -1 for an index.
+ *
  * Ownership. Strings and pointers in results belong to the model or session and live as long as it does, unless the
  * function says less. lith_model_close and lith_session_destroy accept NULL.
  *

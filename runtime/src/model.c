@@ -179,34 +179,34 @@ static int32_t port_index(const lith_model *model, const int32_t *ports, int32_t
 }
 
 int32_t lith_model_input_count(const lith_model *model) {
-    return model->n_inputs;
+    return model != NULL ? model->n_inputs : 0;
 }
 
 int32_t lith_model_output_count(const lith_model *model) {
-    return model->n_outputs;
+    return model != NULL ? model->n_outputs : 0;
 }
 
 lith_status lith_model_input_info(const lith_model *model, int32_t index, lith_tensor_info *info) {
-    return port_info(model, model->inputs, model->n_inputs, index, info);
+    return model != NULL ? port_info(model, model->inputs, model->n_inputs, index, info) : LITH_ERROR_ARGUMENT;
 }
 
 lith_status lith_model_output_info(const lith_model *model, int32_t index, lith_tensor_info *info) {
-    return port_info(model, model->outputs, model->n_outputs, index, info);
+    return model != NULL ? port_info(model, model->outputs, model->n_outputs, index, info) : LITH_ERROR_ARGUMENT;
 }
 
 int32_t lith_model_input_index(const lith_model *model, const char *name) {
-    return port_index(model, model->inputs, model->n_inputs, name);
+    return model != NULL ? port_index(model, model->inputs, model->n_inputs, name) : -1;
 }
 
 int32_t lith_model_output_index(const lith_model *model, const char *name) {
-    return port_index(model, model->outputs, model->n_outputs, name);
+    return model != NULL ? port_index(model, model->outputs, model->n_outputs, name) : -1;
 }
 
 /* ---- facts --------------------------------------------------------------------------------------------------------
  */
 
 lith_status lith_model_get_info(const lith_model *model, lith_model_info *info) {
-    if (info == NULL) {
+    if (model == NULL || info == NULL) {
         return LITH_ERROR_ARGUMENT;
     }
     lith_model_info result;
@@ -229,7 +229,7 @@ lith_status lith_model_get_info(const lith_model *model, lith_model_info *info) 
 }
 
 lith_status lith_model_prepacked(const lith_model *model, lith_prepacked_info *info) {
-    if (info == NULL) {
+    if (model == NULL || info == NULL) {
         return LITH_ERROR_ARGUMENT;
     }
     info->target = fb_string(model->root, FB_MODEL_PACKED_TARGET);
@@ -239,6 +239,9 @@ lith_status lith_model_prepacked(const lith_model *model, lith_prepacked_info *i
 }
 
 lith_status lith_model_metadata(const lith_model *model, int32_t index, const char **key, const char **value) {
+    if (model == NULL) {
+        return LITH_ERROR_ARGUMENT;
+    }
     fb_pointer pairs = fb_vector(model->root, FB_MODEL_METADATA);
     if (key == NULL || value == NULL || index < 0 || (uint32_t)index >= fb_length(pairs)) {
         return LITH_ERROR_ARGUMENT;
@@ -250,8 +253,11 @@ lith_status lith_model_metadata(const lith_model *model, int32_t index, const ch
 }
 
 const char *lith_model_metadata_find(const lith_model *model, const char *key) {
+    if (model == NULL || key == NULL) {
+        return NULL;
+    }
     fb_pointer pairs = fb_vector(model->root, FB_MODEL_METADATA);
-    for (uint32_t i = 0; key != NULL && i < fb_length(pairs); i++) {
+    for (uint32_t i = 0; i < fb_length(pairs); i++) {
         fb_pointer pair = fb_table_at(pairs, i);
         if (strcmp(fb_string(pair, FB_PAIR_KEY), key) == 0) {
             return fb_string(pair, FB_PAIR_VALUE);
@@ -262,8 +268,11 @@ const char *lith_model_metadata_find(const lith_model *model, const char *key) {
 
 const char *lith_model_label(const lith_model *model, const char *tensor, int64_t index, size_t *length) {
     static const char prefix[] = "labels/";
+    if (model == NULL || tensor == NULL || length == NULL || index < 0) {
+        return NULL;
+    }
     fb_pointer pairs = fb_vector(model->root, FB_MODEL_METADATA);
-    for (uint32_t i = 0; tensor != NULL && length != NULL && index >= 0 && i < fb_length(pairs); i++) {
+    for (uint32_t i = 0; i < fb_length(pairs); i++) {
         fb_pointer pair = fb_table_at(pairs, i);
         const char *key = fb_string(pair, FB_PAIR_KEY);
         if (strncmp(key, prefix, sizeof prefix - 1) != 0 || strcmp(key + sizeof prefix - 1, tensor) != 0) {
@@ -281,7 +290,7 @@ const char *lith_model_label(const lith_model *model, const char *tensor, int64_
 }
 
 lith_status lith_model_node_info(const lith_model *model, int32_t index, lith_node_info *info) {
-    if (info == NULL || index < 0 || index >= model->n_nodes) {
+    if (model == NULL || info == NULL || index < 0 || index >= model->n_nodes) {
         return LITH_ERROR_ARGUMENT;
     }
     const lith_node *node = &model->nodes[index];

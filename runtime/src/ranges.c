@@ -52,7 +52,7 @@ lith_status lith_ranges_admit(const lith_model *model, const lith_shape *shapes,
 }
 
 lith_status lith_model_size_range(const lith_model *model, const char *symbol, int32_t *low, int32_t *high) {
-    if (symbol == NULL || low == NULL || high == NULL) {
+    if (model == NULL || symbol == NULL || low == NULL || high == NULL) {
         return LITH_ERROR_ARGUMENT;
     }
     if (!find(model, symbol, low, high)) {

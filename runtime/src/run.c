@@ -154,6 +154,9 @@ static void copy_outputs(const lith_session *session) {
 }
 
 lith_status lith_session_run(lith_session *session, lith_message *message) {
+    if (session == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "session is NULL");
+    }
     if (session->dynamic != NULL) {
         return run_dynamic(session, message);
     }
@@ -186,10 +189,14 @@ lith_status lith_session_run(lith_session *session, lith_message *message) {
 }
 
 void lith_session_cancel(lith_session *session) {
-    atomic_store(&session->cancelled, true);
+    if (session != NULL) {
+        atomic_store(&session->cancelled, true);
+    }
 }
 
 void lith_session_set_profiler(lith_session *session, lith_profile_fn function, void *user) {
-    session->profiler = function;
-    session->profiler_user = user;
+    if (session != NULL) {
+        session->profiler = function;
+        session->profiler_user = user;
+    }
 }

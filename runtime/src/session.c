@@ -62,6 +62,9 @@ static void reset_dynamic(const lith_dynamic *dynamic) {
 }
 
 void lith_session_reset(lith_session *session) {
+    if (session == NULL) {
+        return;
+    }
     if (session->layout != NULL) {
         set_variables(session->layout, NULL);
     } else if (session->dynamic != NULL) {
@@ -200,6 +203,9 @@ static void unbind_all(lith_session *session) {
 }
 
 lith_status lith_session_resize(lith_session *session, const lith_shape *shapes, int32_t count, lith_message *message) {
+    if (session == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "session is NULL");
+    }
     const lith_model *model = session->model;
     if (count != model->n_inputs || (shapes == NULL && count > 0)) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "%d shapes were given for %d inputs", (int)count,
@@ -269,11 +275,13 @@ static lith_status port_info(const lith_session *session, const int32_t *ports, 
 }
 
 lith_status lith_session_input_info(const lith_session *session, int32_t index, lith_tensor_info *info) {
-    return port_info(session, session->model->inputs, session->model->n_inputs, index, info);
+    return session != NULL ? port_info(session, session->model->inputs, session->model->n_inputs, index, info)
+                           : LITH_ERROR_ARGUMENT;
 }
 
 lith_status lith_session_output_info(const lith_session *session, int32_t index, lith_tensor_info *info) {
-    return port_info(session, session->model->outputs, session->model->n_outputs, index, info);
+    return session != NULL ? port_info(session, session->model->outputs, session->model->n_outputs, index, info)
+                           : LITH_ERROR_ARGUMENT;
 }
 
 /* Whether the shapes of the inputs are known. */
@@ -319,6 +327,9 @@ static void *input_place(const lith_session *session, int32_t index) {
 
 lith_status lith_session_set_input(lith_session *session, int32_t index, const void *data, size_t size,
                                    lith_message *message) {
+    if (session == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "session is NULL");
+    }
     const lith_model *model = session->model;
     lith_status status = check_port(session, model->inputs, model->n_inputs, "input", index, data, size, message);
     if (status != LITH_OK) {
@@ -345,6 +356,9 @@ static const void *output_place(const lith_session *session, int32_t index) {
 
 lith_status lith_session_get_output(const lith_session *session, int32_t index, void *data, size_t size,
                                     lith_message *message) {
+    if (session == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "session is NULL");
+    }
     const lith_model *model = session->model;
     lith_status status = check_port(session, model->outputs, model->n_outputs, "output", index, data, size, message);
     if (status != LITH_OK) {
@@ -362,14 +376,14 @@ lith_status lith_session_get_output(const lith_session *session, int32_t index, 
 }
 
 void *lith_session_input_data(lith_session *session, int32_t index) {
-    if (!has_shapes(session) || index < 0 || index >= session->model->n_inputs) {
+    if (session == NULL || !has_shapes(session) || index < 0 || index >= session->model->n_inputs) {
         return NULL;
     }
     return input_place(session, index);
 }
 
 const void *lith_session_output_data(const lith_session *session, int32_t index) {
-    if (!has_shapes(session) || index < 0 || index >= session->model->n_outputs) {
+    if (session == NULL || !has_shapes(session) || index < 0 || index >= session->model->n_outputs) {
         return NULL;
     }
     return output_place(session, index);
@@ -416,6 +430,9 @@ static lith_status follow_ports(lith_session *session, bool was_bound, bool is_b
 
 lith_status lith_session_bind_input(lith_session *session, int32_t index, const void *data, size_t size,
                                     lith_message *message) {
+    if (session == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "session is NULL");
+    }
     const lith_model *model = session->model;
     lith_status status = check_buffer(session, model->inputs, model->n_inputs, "input", index, data, size, message);
     if (status == LITH_OK) {
@@ -437,6 +454,9 @@ lith_status lith_session_bind_input(lith_session *session, int32_t index, const 
 
 lith_status lith_session_bind_output(lith_session *session, int32_t index, void *data, size_t size,
                                      lith_message *message) {
+    if (session == NULL) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "session is NULL");
+    }
     const lith_model *model = session->model;
     lith_status status = check_buffer(session, model->outputs, model->n_outputs, "output", index, data, size, message);
     if (status == LITH_OK) {
@@ -455,7 +475,7 @@ lith_status lith_session_bind_output(lith_session *session, int32_t index, void 
  */
 
 lith_status lith_session_memory(const lith_session *session, lith_memory_info *info) {
-    if (info == NULL) {
+    if (session == NULL || info == NULL) {
         return LITH_ERROR_ARGUMENT;
     }
     lith_memory_info result = {0, 0, 0, sizeof *session, lith_pool_threads(session->pool)};

@@ -9,12 +9,59 @@ static int fail(const char *what, const lith_message *message) {
     return 1;
 }
 
+/* NULL where a model or session must stand: whether all functions say so, or do nothing. */
+static int refuses_null(void) {
+    lith_message message = {{0}};
+    lith_tensor_info info;
+    lith_model_info facts;
+    lith_node_info node;
+    lith_prepacked_info prepacked;
+    lith_memory_info memory;
+    const char *key = NULL, *value = NULL;
+    int32_t low, high;
+    size_t length;
+    float x = 0;
+    lith_session_destroy(NULL);
+    lith_session_reset(NULL);
+    lith_session_cancel(NULL);
+    lith_session_set_profiler(NULL, NULL, NULL);
+    lith_model_close(NULL);
+    const lith_status statuses[] = {lith_session_run(NULL, &message),
+                                    lith_session_resize(NULL, NULL, 0, &message),
+                                    lith_session_set_input(NULL, 0, &x, sizeof x, &message),
+                                    lith_session_get_output(NULL, 0, &x, sizeof x, &message),
+                                    lith_session_bind_input(NULL, 0, &x, sizeof x, &message),
+                                    lith_session_bind_output(NULL, 0, &x, sizeof x, &message),
+                                    lith_session_input_info(NULL, 0, &info),
+                                    lith_session_output_info(NULL, 0, &info),
+                                    lith_session_memory(NULL, &memory),
+                                    lith_model_input_info(NULL, 0, &info),
+                                    lith_model_output_info(NULL, 0, &info),
+                                    lith_model_get_info(NULL, &facts),
+                                    lith_model_node_info(NULL, 0, &node),
+                                    lith_model_prepacked(NULL, &prepacked),
+                                    lith_model_metadata(NULL, 0, &key, &value),
+                                    lith_model_size_range(NULL, "n", &low, &high),
+                                    lith_weights_cache_get_info(NULL, NULL)};
+    int refused = strstr(message.text, "session is NULL") != NULL;
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        refused = refused && statuses[i] == LITH_ERROR_ARGUMENT;
+    }
+    return refused && lith_session_input_data(NULL, 0) == NULL && lith_session_output_data(NULL, 0) == NULL &&
+           lith_model_input_count(NULL) == 0 && lith_model_output_count(NULL) == 0 &&
+           lith_model_input_index(NULL, "x") == -1 && lith_model_output_index(NULL, "x") == -1 &&
+           lith_model_metadata_find(NULL, "x") == NULL && lith_model_label(NULL, "x", 0, &length) == NULL;
+}
+
 int main(int argc, char **argv) {
     lith_model *model = NULL;
     lith_session *session = NULL;
     lith_message message = {{0}};
     lith_tensor_info info;
     float x[48], y[10];
+    if (!refuses_null()) {
+        return fail("NULL", &message);
+    }
     if (argc != 2 || lith_model_open(argv[1], NULL, &model, &message) != LITH_OK) {
         return fail("open", &message);
     }

@@ -390,3 +390,34 @@ def test_files_that_are_not_models(tmp_path: Path, cases: dict[str, Case]) -> No
         microlith.load(tmp_path)
     with pytest.raises(ModelFormatError):
         microlith.load(b"")
+
+
+def test_tensors_of_other_libraries_are_bound_in_place(cases: dict[str, Case]) -> None:
+    case = cases["mlp"]
+    x, scores = np.zeros((2, 24), np.float32), np.zeros((2, 5), np.float32)
+    with microlith.load(case.path) as model:
+        model.bind("x", Tensor(x))
+        model.bind("scores", Tensor(scores))
+        x[:] = case.inputs["x"]
+        model.invoke()
+        np.testing.assert_allclose(scores, case.expected["scores"], rtol=1e-5, atol=1e-6)
+
+
+def test_what_cannot_be_bound(cases: dict[str, Case]) -> None:
+    model = microlith.load(cases["mlp"].path)
+    for name, value, reason in (
+        ("x", [1.0], "no array"),
+        ("x", Tensor(np.zeros((2, 24))), "not float64"),
+        ("x", np.zeros((2, 23), np.float32), r"not float32 \[2, 23\]"),
+        ("x", np.zeros((24, 2), np.float32).T, "gaps"),
+        ("scores", memoryview(b"\0" * 40).cast("f", (2, 5)), "no array|read-only"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            model.bind(name, value)
+
+
+@pytest.mark.parametrize("shape", ["abc", 24, (2.5, 24), None])
+def test_what_is_no_shape(cases: dict[str, Case], shape: Any) -> None:
+    model = microlith.load(cases["mlp"].path)
+    with pytest.raises(InputError, match="no shape for input 'x'"):
+        model.resize({"x": shape})

@@ -129,6 +129,20 @@ def test_pkg_config(cases: dict[str, Case], tmp_path: Path) -> None:
     check_client(tmp_path / "client", cases["mlp"])
 
 
+@pytest.mark.parametrize("libraries", ["lib", "lib64", "lib/x86_64-linux-gnu"])
+def test_pkg_config_finds_the_prefix(libraries: str, tmp_path: Path) -> None:
+    """From the folder that the file lies in, however deep."""
+    require_tools("cmake", "pkg-config")
+    options = ["-DMICROLITH_BUILD_TOOLS=OFF", f"-DCMAKE_INSTALL_LIBDIR={libraries}"]
+    execute(["cmake", "-S", ROOT / "runtime", "-B", tmp_path / "build", *options])
+    description = tmp_path / "prefix" / libraries / "pkgconfig" / "microlith.pc"
+    description.parent.mkdir(parents=True)
+    description.write_text((tmp_path / "build" / "microlith.pc").read_text())
+    for variable, folder in (("prefix", ""), ("libdir", libraries), ("includedir", "include")):
+        found = execute(["pkg-config", f"--variable={variable}", str(description)]).strip()
+        assert Path(found).resolve() == (tmp_path / "prefix" / folder).resolve()
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_header_is_c_and_cpp(compiler: str, tmp_path: Path) -> None:
     require_tools(compiler)
