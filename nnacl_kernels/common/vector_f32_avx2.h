@@ -72,6 +72,15 @@ vector_inline vector larger(vector a, vector b) {
     return _mm256_max_ps(a, b);
 }
 
+/* b where a is NaN */
+vector_inline vector larger_number(vector a, vector b) {
+    return larger(a, b);
+}
+
+vector_inline vector divide(vector a, vector b) {
+    return _mm256_div_ps(a, b);
+}
+
 vector_inline vector clamp(vector v, vector low, vector high) {
     return _mm256_min_ps(high, _mm256_max_ps(low, v));
 }

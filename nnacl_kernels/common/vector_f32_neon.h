@@ -81,6 +81,11 @@ vector_inline vector larger(vector a, vector b) {
     return (vector){vmaxq_f32(a.low, b.low), vmaxq_f32(a.high, b.high)};
 }
 
+/* b where a is NaN */
+vector_inline vector larger_number(vector a, vector b) {
+    return (vector){vmaxnmq_f32(a.low, b.low), vmaxnmq_f32(a.high, b.high)};
+}
+
 vector_inline vector smaller(vector a, vector b) {
     return (vector){vminq_f32(a.low, b.low), vminq_f32(a.high, b.high)};
 }

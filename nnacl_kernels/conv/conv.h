@@ -60,6 +60,7 @@ bool nnacl_conv2d_accepts_lines(const void *params);
 /* For the kernels of f32 by Winograd: they take less time than a direct convolution. */
 bool nnacl_conv2d_accepts_winograd_avx512(const void *params);
 bool nnacl_conv2d_accepts_winograd_avx2(const void *params);
+bool nnacl_conv2d_accepts_winograd_neon(const void *params);
 /* For the kernel of conv2d for the DSP extension: one group, several output channels, no zero points of the weights. */
 bool nnacl_conv2d_accepts_dsp(const void *params);
 bool nnacl_conv2d_accepts_compact_dsp(const void *params);

@@ -176,7 +176,10 @@ static bool reads_quads(const nnacl_kernel *kernel) {
 
 /* Rows of a tile and floats in a vector of the kernels by Winograd. */
 static nnacl_winograd winograd_for(const nnacl_conv2d_params *p, uint32_t isa) {
-    return isa == NNACL_ISA_AVX512 ? nnacl_winograd_of(p, 8, 16) : nnacl_winograd_of(p, AVX2_POSITIONS, 8);
+    const int32_t rows = isa == NNACL_ISA_AVX512 ? NNACL_CONV_TILE
+                         : isa == NNACL_ISA_NEON ? NNACL_CONV_TILE_NEON
+                                                 : AVX2_POSITIONS;
+    return nnacl_winograd_of(p, rows, isa == NNACL_ISA_AVX512 ? 16 : 8);
 }
 
 static int32_t conv2d_parts(const void *params, const nnacl_kernel *kernel) {
@@ -374,6 +377,10 @@ bool nnacl_conv2d_accepts_winograd_avx512(const void *params) {
 
 bool nnacl_conv2d_accepts_winograd_avx2(const void *params) {
     return winograd_for(params, NNACL_ISA_AVX2).unit > 0;
+}
+
+bool nnacl_conv2d_accepts_winograd_neon(const void *params) {
+    return winograd_for(params, NNACL_ISA_NEON).unit > 0;
 }
 
 bool nnacl_conv2d_accepts_centred(const void *params) {

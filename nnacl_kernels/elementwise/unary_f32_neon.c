@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions that compilers make no vectors of: they need an elementary function. */
+/* The functions that compilers make no vectors of, because they need an elementary function, or longer code. */
 #include "common/share.h"
 #include "common/vector_f32_neon.h"
 #include "elementwise/elementwise.h"
@@ -12,7 +12,12 @@
         const float *x = in[0];                                                                                        \
         float *y = out[0];                                                                                             \
         const nnacl_range share = nnacl_share(ctx, p->count);                                                          \
-        for (int32_t i = share.begin; i < share.end; i += LANES) {                                                     \
+        int32_t i = share.begin;                                                                                       \
+        for (; i + LANES <= share.end; i += LANES) {                                                                   \
+            const vector v = load_all(x + i);                                                                          \
+            store_all(y + i, expression);                                                                              \
+        }                                                                                                              \
+        if (i < share.end) {                                                                                           \
             const vector v = load(x + i, share.end - i);                                                               \
             store(y + i, share.end - i, expression);                                                                   \
         }                                                                                                              \
@@ -36,6 +41,30 @@ static inline float32x4_t elu_four(float32x4_t v, float alpha) {
     return vbslq_f32(vcltzq_f32(v), vmulq_f32(vdupq_n_f32(alpha), nnacl_expm1_neon(v)), v);
 }
 
+/* v < 0 ? below : v */
+static inline float32x4_t where_negative(float32x4_t v, float32x4_t below) {
+    return vbslq_f32(vcltzq_f32(v), below, v);
+}
+
+vector_inline vector rectified(vector v) {
+    const float32x4_t zero = vdupq_n_f32(0.0f);
+    return (vector){where_negative(v.low, zero), where_negative(v.high, zero)};
+}
+
+vector_inline vector leaky(vector v, float alpha) {
+    const vector below = mul(v, spread(alpha));
+    return (vector){where_negative(v.low, below.low), where_negative(v.high, below.high)};
+}
+
+vector_inline vector zero_to(vector v, float most) {
+    return clamp(v, spread(0.0f), spread(most));
+}
+
+UNARY(relu, rectified(v))
+UNARY(leaky_relu, leaky(v, p->alpha))
+UNARY(clip, clamp(v, spread(p->alpha), spread(p->beta)))
+UNARY(hard_sigmoid, zero_to(add(mul(spread(p->alpha), v), spread(p->beta)), 1.0f))
+UNARY(hard_swish, divide(mul(v, zero_to(add(v, spread(3.0f)), 6.0f)), spread(6.0f)))
 UNARY(sigmoid, sigmoid(v))
 UNARY(silu, mul(v, sigmoid(v)))
 UNARY(tanh, hyperbolic_tangent(v))
