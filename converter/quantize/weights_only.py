@@ -18,6 +18,7 @@ from .moments import Moments, can_measure, measure
 from .options import GROUP, QuantizeOptions
 from .placement import ASKED_FOR
 from .ranges import round_weights, weight_scales
+from .recurrent import FIXED_FORMS
 from .report import DYNAMIC, LayerReport, QuantReport
 from .simulate import Rounded
 from .statistics import require_finite_weights
@@ -54,6 +55,8 @@ def quantize_weights(graph: Graph, options: QuantizeOptions) -> tuple[Graph, Qua
         if node.op not in ("conv2d", "dense", "depthwise_conv2d", "conv_transpose"):
             if any(_is_large(value) for value in node.inputs):
                 why = f"there is no {node.op} with weights of few bits"
+                if node.op in FIXED_FORMS:
+                    why += "; int8 and 16x8 make it small"
                 report.layers.append(LayerReport(node.name, node.op, "float32", why, is_float=True))
             continue
         arithmetic = "" if options.compute == "float32" else " arithmetic"

@@ -190,6 +190,16 @@ def test_what_stays_in_floating_point_says_why() -> None:
             quantized(model, feeds, require_int8=True)
 
 
+@pytest.mark.parametrize("scheme", ["weights-int8", "weights-int4", "float16", "dynamic"])
+def test_small_weights_alone_are_not_for_recurrent_layers(scheme: str) -> None:
+    reports: list[QuantReport] = []
+    model = net("GRU", "forward", np.random.default_rng(10))
+    graph = convert(model, quantization=QuantizeOptions(scheme=scheme), report=reports.append)
+    (layer,) = [layer for layer in reports[0].floats if layer.op == "gru"]
+    assert layer.reason == "there is no gru with weights of few bits; int8 and 16x8 make it small"
+    assert any(node.op == "gru" for node in graph.nodes)
+
+
 def test_cells_far_beyond_one() -> None:
     """Open gates let a cell grow by one at every step."""
     rng = np.random.default_rng(7)
