@@ -10,9 +10,10 @@
 /* nnacl_requant_single() where the sum leaves room for a left shift: what remains is the upper half of a product,
  * rounded or with a rounding right shift. Else false. */
 static inline bool scale(int32_t sum, int32_t mult, int32_t shift, int32_t *scaled) {
-    if ((uint32_t)(shift + 31) < 30) { /* -31 .. -2 */
+    const uint32_t place = (uint32_t)(shift + 31);
+    if (place < 30) { /* -31 .. -2 */
         __asm__("smmul %0, %1, %2" : "=r"(*scaled) : "r"(sum), "r"(mult));
-        *scaled = ((*scaled >> (-2 - shift)) + 1) >> 1;
+        *scaled = ((*scaled >> (29 - place)) + 1) >> 1;
         return true;
     }
     const uint32_t left = (uint32_t)(shift + 1);
@@ -49,8 +50,8 @@ static void weigh_x(const nnacl_fixed_rnn_layer *layer, const int16_t *x) {
         int32_t *sums = layer->x_part + row;
         memcpy(sums, layer->sums + row, 4 * sizeof *sums); /* what follows the last row is a bias */
         nnacl_rows4_s16_dsp(x, size, layer->w + (ptrdiff_t)row * size, sums);
-        scale_sums(layer, 0, row, rows - row < 4 ? rows - row : 4, sums);
     }
+    scale_sums(layer, 0, 0, rows, layer->x_part);
 }
 
 void nnacl_fixed_x_s8_dsp(const nnacl_fixed_rnn_layer *layer, const void *x) {
@@ -64,29 +65,37 @@ void nnacl_fixed_x_s16_dsp(const nnacl_fixed_rnn_layer *layer, const void *x) {
 
 /* Gates from first to end of r h in `sums`, in 32 bits as long as these suffice. */
 static void write_gates(const nnacl_fixed_rnn_layer *layer, int32_t first, int32_t end, int32_t *sums, bool alone) {
-    const int32_t *x_bias = layer->sums + layer->rows, *h_bias = x_bias + layer->rows;
+    const int32_t *x_bias = layer->sums + layer->rows, *h_bias = x_bias + layer->rows, *x_part = layer->x_part;
+    int16_t *gates = layer->gates;
     scale_sums(layer, 1, first, end - first, sums);
     for (int32_t row = first; row < end; row++, sums++) {
         int32_t sum;
-        bool overflows = __builtin_add_overflow(*sums, h_bias[row], &sum);
-        if (!alone && !overflows) {
-            overflows =
-                __builtin_add_overflow(sum, layer->x_part[row], &sum) || __builtin_add_overflow(sum, x_bias[row], &sum);
+        if (alone || __builtin_add_overflow(*sums, h_bias[row], &sum) ||
+            __builtin_add_overflow(sum, x_part[row], &sum) || __builtin_add_overflow(sum, x_bias[row], &sum)) {
+            gates[row] = nnacl_fixed_gate(layer, row, *sums, alone);
+        } else {
+            gates[row] = (int16_t)(int32_t)__ssat(sum, 16);
         }
-        layer->gates[row] = overflows ? nnacl_fixed_gate(layer, row, *sums, alone) : (int16_t)(int32_t)__ssat(sum, 16);
     }
 }
+
+/* Rows whose sums are made before any of them becomes a gate. */
+#define ROWS 16
 
 /* Groups at the ends of the rows may have some that are not asked for. */
 void nnacl_fixed_gates_dsp(const nnacl_fixed_rnn_layer *layer, int32_t first, int32_t end, const int16_t *h,
                            bool alone) {
     const int32_t hidden = layer->params->hidden;
     h = in_words(layer, h, hidden);
-    for (int32_t group = first / 4 * 4; group < end; group += 4) {
-        int32_t sums[4] = {0};
-        nnacl_rows4_s16_dsp(h, hidden, layer->r + (ptrdiff_t)group * hidden, sums);
-        const int32_t begin = group < first ? first : group, last = end - group < 4 ? end : group + 4;
-        write_gates(layer, begin, last, sums + (begin - group), alone);
+    for (int32_t start = first / 4 * 4; start < end; start += ROWS) {
+        int32_t sums[ROWS];
+        const int32_t last = end - start < ROWS ? end : start + ROWS, begin = start < first ? first : start;
+        for (int32_t row = start; row < last; row += 4) {
+            int32_t *group = sums + (row - start);
+            group[0] = group[1] = group[2] = group[3] = 0;
+            nnacl_rows4_s16_dsp(h, hidden, layer->r + (ptrdiff_t)row * hidden, group);
+        }
+        write_gates(layer, begin, last, sums + (begin - start), alone);
     }
 }
 
