@@ -39,6 +39,7 @@ from . import (
 from .problems import CHANGE_IT, problem
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_labels import AXIS_LABELS, VALUE_LABELS, labels_of_outputs
+from .tflite_lists import SET_ROW, set_row, with_rows_set
 from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
 
 ROWS: Mapping[str, Row] = {
@@ -187,7 +188,7 @@ class Importer:
         self.graph.remove_dead()
 
     def convert_operators(self) -> None:
-        for operator in self.subgraph.operators:
+        for operator in with_rows_set(self.subgraph):
             node = TfliteNode(self.builder, operator)
             self.bound.update(id(value) for value in self.builder.values.values())
             try:
@@ -341,7 +342,7 @@ class Importer:
         ]
         is_complex = any(tensor.is_complex for tensor in tensors)
         rows = CUSTOM_ROWS if node.operator.is_custom else COMPLEX_ROWS if is_complex else ROWS
-        row = rows.get(node.name)
+        row = set_row if node.name == SET_ROW else rows.get(node.name)
         if row is None and node.operator.is_custom:
             row = extensions.tflite_row(node.name)
         if row is None and node.operator.is_custom:
