@@ -103,7 +103,7 @@ MUTATIONS = {
     "a write behind the output": (
         "pad",
         "nnacl_kernels/data/pad_any_c.c",
-        replace("x, (size_t)dim * block)", "x, (size_t)dim * block + 1)"),
+        replace("x, (size_t)inner.kept * block)", "x, (size_t)inner.kept * block + 1)"),
         "touched memory",
     ),
     "an element that is not written": (
