@@ -213,6 +213,11 @@ static void pack(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, in
     }
     if (has_panels(kernel, layer->bits, index)) {
         nnacl_pack_columns_f16(in[1], layer->out_c, depth, depth, NNACL_PACKED_HALVES, packed);
+        uint16_t *halves = packed;
+        const size_t count = nnacl_columns_f16_size(layer->out_c, depth, NNACL_PACKED_HALVES) / sizeof *halves;
+        for (size_t i = 0; layer->bfloat != NNACL_BFLOAT_NONE && i < count; i++) {
+            halves[i] = nnacl_bfloat_flushed(halves[i]);
+        }
     } else {
         nnacl_packed_lines_pack(layer, depth, in, packed);
     }

@@ -62,37 +62,66 @@ static inline void multiply(const weights8 *w, int32_t bits, const float *const 
     }
 }
 
-/* Eight halves, or numbers of bfloat16. */
+/* Eight halves, or numbers of bfloat16 that are not subnormal. */
 static inline __m256 eight_halves(const uint16_t *halves, const bool is_bfloat) {
     const __m128i bits = _mm_loadu_si128((const __m128i *)(const void *)halves);
-    if (!is_bfloat) {
-        return _mm256_cvtph_ps(bits);
-    }
-    const __m256i wide = _mm256_cvtepu16_epi32(bits);
-    const __m256i subnormal =
-        _mm256_cmpeq_epi32(_mm256_and_si256(wide, _mm256_set1_epi32(0x7f80)), _mm256_setzero_si256());
-    const __m256i kept = _mm256_andnot_si256(_mm256_and_si256(subnormal, _mm256_set1_epi32(0x7f)), wide);
-    return _mm256_castsi256_ps(_mm256_slli_epi32(kept, 16));
+    return is_bfloat ? _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)) : _mm256_cvtph_ps(bits);
 }
 
-/* Halves in panels of eight columns, without scales. */
-static inline void multiply_halves(const uint16_t *panel, const float *const x[], int32_t depth, const bool is_bfloat,
-                                   __m256 sums[NNACL_PACKED_POSITIONS]) {
-    __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
+/* Halves in one panel of eight columns, or two, without scales. `fused`: f32 holds every product, so that one rounding
+ * is as good as two. */
+static inline __attribute__((always_inline)) void multiply_panels(const uint16_t *panel, const float *const x[],
+                                                                  int32_t depth, const bool is_bfloat, const bool fused,
+                                                                  const int32_t panels,
+                                                                  __m256 sums[2][NNACL_PACKED_POSITIONS]) {
+    const ptrdiff_t step = (ptrdiff_t)depth * NNACL_PACKED_HALVES;
+    __m256 s[2][NNACL_PACKED_POSITIONS];
+#pragma GCC unroll 4
+    for (int32_t r = 0; r < NNACL_PACKED_POSITIONS; r++) {
+        s[0][r] = s[1][r] = _mm256_setzero_ps();
+    }
     for (int32_t i = 0; i < depth; i++, panel += NNACL_PACKED_HALVES) {
-        const __m256 weights = eight_halves(panel, is_bfloat);
-        s0 = _mm256_add_ps(s0, _mm256_mul_ps(_mm256_set1_ps(x[0][i]), weights));
-        s1 = _mm256_add_ps(s1, _mm256_mul_ps(_mm256_set1_ps(x[1][i]), weights));
-        s2 = _mm256_add_ps(s2, _mm256_mul_ps(_mm256_set1_ps(x[2][i]), weights));
-        s3 = _mm256_add_ps(s3, _mm256_mul_ps(_mm256_set1_ps(x[3][i]), weights));
+        const __m256 left = eight_halves(panel, is_bfloat);
+        const __m256 right = panels == 2 ? eight_halves(panel + step, is_bfloat) : left;
+#pragma GCC unroll 4
+        for (int32_t r = 0; r < NNACL_PACKED_POSITIONS; r++) {
+            const __m256 factor = _mm256_set1_ps(x[r][i]);
+            if (fused) {
+                s[0][r] = _mm256_fmadd_ps(factor, left, s[0][r]);
+                s[1][r] = panels == 2 ? _mm256_fmadd_ps(factor, right, s[1][r]) : s[1][r];
+            } else {
+                s[0][r] = _mm256_add_ps(s[0][r], _mm256_mul_ps(factor, left));
+                s[1][r] = panels == 2 ? _mm256_add_ps(s[1][r], _mm256_mul_ps(factor, right)) : s[1][r];
+            }
+        }
     }
-    sums[0] = s0;
-    sums[1] = s1;
-    sums[2] = s2;
-    sums[3] = s3;
+#pragma GCC unroll 4
+    for (int32_t r = 0; r < NNACL_PACKED_POSITIONS; r++) {
+        sums[0][r] = s[0][r];
+        sums[1][r] = s[1][r];
+    }
 }
 
-_Static_assert(NNACL_PACKED_POSITIONS == 4, "multiply_halves() has four sums");
+/* The same with constants that the compiler knows. */
+#define MULTIPLY_PANELS(is_bfloat, fused)                                                                              \
+    do {                                                                                                               \
+        if (panels == 2) {                                                                                             \
+            multiply_panels(panel, x, depth, is_bfloat, fused, 2, sums);                                               \
+        } else {                                                                                                       \
+            multiply_panels(panel, x, depth, is_bfloat, fused, 1, sums);                                               \
+        }                                                                                                              \
+    } while (0)
+
+static void multiply_halves(int32_t bfloat, const uint16_t *panel, const float *const x[], int32_t depth,
+                            int32_t panels, __m256 sums[2][NNACL_PACKED_POSITIONS]) {
+    if (bfloat == NNACL_BFLOAT_PRODUCTS) {
+        MULTIPLY_PANELS(true, true);
+    } else if (bfloat == NNACL_BFLOAT_WEIGHTS) {
+        MULTIPLY_PANELS(true, false);
+    } else {
+        MULTIPLY_PANELS(false, false);
+    }
+}
 
 /* The same with constants that the compiler knows. */
 #define MULTIPLY(bits, count) multiply(w, bits, x, depth, count, sums)
@@ -142,12 +171,24 @@ static void find_windows(const nnacl_packed_layer *p, const float *x, int32_t fi
     }
 }
 
+/* Bias and clamp of eight channels at `count` places, the first of them at `y`. */
+static void finish(const nnacl_packed_layer *p, const __m256 *sums, int32_t count, const float *bias, int32_t channel,
+                   float *y) {
+    const __m256 low = _mm256_set1_ps(p->clamp_min), high = _mm256_set1_ps(p->clamp_max);
+    const __m256i lanes = nnacl_lanes_avx2(p->out_c - channel);
+    const __m256 added = bias ? _mm256_maskload_ps(bias + channel, lanes) : _mm256_setzero_ps();
+    for (int32_t i = 0; i < count; i++) {
+        __m256 value = _mm256_add_ps(sums[i], added);
+        value = _mm256_min_ps(high, _mm256_max_ps(low, value)); /* NaN stays */
+        _mm256_maskstore_ps(y + (ptrdiff_t)i * p->out_c + channel, lanes, value);
+    }
+}
+
 void nnacl_packed_f32_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, const void *const in[], float *y) {
     const float *bias = p->has_bias ? in[2] : NULL, *scales = p->bits == 16 ? NULL : in[3];
     const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, stride = nnacl_packed_stride(p->bits, depth);
     const int32_t group = p->group > 0 ? p->group : depth, groups = (depth - 1) / group + 1;
     const int32_t positions = p->batch * p->out_h * p->out_w;
-    const __m256 low = _mm256_set1_ps(p->clamp_min), high = _mm256_set1_ps(p->clamp_max);
     weights8 w = {.stride = stride,
                   .group_bytes = groups > 1 ? group / 8 * p->bits : stride,
                   .offset = (float)nnacl_packed_offset(p->offset, p->step),
@@ -159,27 +200,22 @@ void nnacl_packed_f32_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, co
         const int32_t count = left < NNACL_PACKED_POSITIONS ? left : NNACL_PACKED_POSITIONS;
         const float *windows[NNACL_PACKED_POSITIONS];
         find_windows(p, in[0], first, count, depth, ctx->workspace, windows);
-        for (int32_t panel = split.panels.begin; panel < split.panels.end; panel++) {
+        for (int32_t panel = split.panels.begin, panels; panel < split.panels.end; panel += panels) {
             const int32_t channel = 8 * panel, width = p->out_c - channel < 8 ? p->out_c - channel : 8;
-            const __m256i lanes = nnacl_lanes_avx2(width);
             const __m256i last = _mm256_set1_epi32(width - 1), order = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-            w.rows = nnacl_packed_rows_avx2((const uint8_t *)in[1] + (ptrdiff_t)channel * stride, stride, width);
-            w.scales = scales ? scales + (ptrdiff_t)channel * groups : NULL;
-            w.scale_lanes = _mm256_mullo_epi32(_mm256_min_epi32(order, last), _mm256_set1_epi32(groups));
-            const __m256 added = bias ? _mm256_maskload_ps(bias + channel, lanes) : _mm256_setzero_ps();
-            __m256 sums[NNACL_PACKED_POSITIONS];
-            const uint16_t *halves = (const uint16_t *)in[1] + (ptrdiff_t)channel * depth;
-            if (p->bits == 16 && p->bfloat != NNACL_BFLOAT_NONE) {
-                multiply_halves(halves, windows, depth, true, sums);
-            } else if (p->bits == 16) {
-                multiply_halves(halves, windows, depth, false, sums);
+            __m256 sums[2][NNACL_PACKED_POSITIONS];
+            panels = p->bits == 16 && panel + 1 < split.panels.end ? 2 : 1;
+            if (p->bits == 16) {
+                const uint16_t *halves = (const uint16_t *)in[1] + (ptrdiff_t)channel * depth;
+                multiply_halves(p->bfloat, halves, windows, depth, panels, sums);
             } else {
-                multiply_codes(&w, p->bits, windows, depth, count, sums);
+                w.rows = nnacl_packed_rows_avx2((const uint8_t *)in[1] + (ptrdiff_t)channel * stride, stride, width);
+                w.scales = scales + (ptrdiff_t)channel * groups;
+                w.scale_lanes = _mm256_mullo_epi32(_mm256_min_epi32(order, last), _mm256_set1_epi32(groups));
+                multiply_codes(&w, p->bits, windows, depth, count, sums[0]);
             }
-            for (int32_t i = 0; i < count; i++) {
-                __m256 value = _mm256_add_ps(sums[i], added);
-                value = _mm256_min_ps(high, _mm256_max_ps(low, value)); /* NaN stays */
-                _mm256_maskstore_ps(y + (ptrdiff_t)(first + i) * p->out_c + channel, lanes, value);
+            for (int32_t j = 0; j < panels; j++) {
+                finish(p, sums[j], count, bias, channel + 8 * j, y + (ptrdiff_t)first * p->out_c);
             }
         }
     }
