@@ -5,6 +5,11 @@ VENV := .venv
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 MODELS ?=
+# Of the comparison with other engines: a folder with the models of MLPerf Tiny, for instructions on AArch64; and options,
+# such as "--rounds 2 --budget 0.02" for a quick look.
+TINY ?=
+BENCH_ARGS ?=
+ARM64_NETS := mobilenet_v2 mobilenet_v3_small resnet8_cifar squeezenet11 lstm_2x128_50 dscnn_kws autoenc_640
 # Where pip looks for PyTorch too. On Linux its default has CUDA, which nothing here needs; PyTorch's own page of
 # installation names an index with builds for processors, a tenth of the size.
 TORCH_INDEX ?=
@@ -30,7 +35,8 @@ help:
 	@echo "make test-full  all tests (installs torch and ray)"
 	@echo "make bench-mcu  instructions, flash and RAM on emulated Cortex-M boards (MODELS=folders, TARGETS=names,"
 	@echo "                KERNELS=cmsis-nn for Arm's library, a copy of which CMSIS_NN_DIR names; COMPILER=zig)"
-	@echo "make bench-cpu  times beside other engines from PyPI, which it installs (MODELS=names of networks)"
+	@echo "make bench-cpu  times beside other engines from PyPI, which it installs (MODELS=names of networks), start, memory,"
+	@echo "                sizes, instructions on AArch64 (TINY=folder with the models of MLPerf Tiny, BENCH_ARGS=options)"
 	@echo "make models-table  writes docs/models.md: does every model of a collection convert, run, agree (MODELS=folder)"
 	@echo "make train      train the model of the demo again (installs torch)"
 	@echo "make train-examples  five models from data to an emulated Cortex-M4 (installs torch)"
@@ -52,11 +58,16 @@ bench-mcu: $(VENV)/.system-demo $(VENV)/.installed
 	    $(if $(and $(MODELS),$(filter own,$(KERNELS)),$(filter gcc,$(COMPILER))),--page docs/benchmarks.md) $(addprefix --target ,$(TARGETS))
 
 bench-cpu: $(VENV)/.system-test $(VENV)/.installed-bench
-	$(VENV)/bin/python benchmarks/cpu/net_files.py build/bench-nets $(MODELS)
+	$(VENV)/bin/python benchmarks/cpu/net_files.py build/bench-nets $(if $(MODELS),$(sort $(MODELS) mobilenet_v2 mlp10))
 	for kind in f32 s8; do for how in "--threads 1" "--threads 2" "--isa avx2"; do \
-	    $(VENV)/bin/python benchmarks/cpu/compare.py build/bench-nets $(MODELS) --kind $$kind $$how \
+	    $(VENV)/bin/python benchmarks/cpu/compare.py build/bench-nets $(MODELS) --kind $$kind $$how $(BENCH_ARGS) \
 	        --out build/bench-nets/results.jsonl || exit; done; done
 	$(VENV)/bin/python benchmarks/cpu/compare.py --table build/bench-nets/results.jsonl
+	$(VENV)/bin/python benchmarks/cpu/footprint.py build/bench-nets --results build/bench-nets/results.jsonl \
+	    --build build/bench-runtime --install
+	$(VENV)/bin/python benchmarks/arm64/float_instructions.py build/bench-nets $(or $(MODELS),$(ARM64_NETS)) \
+	    --build build/bench-arm64
+	$(if $(TINY),$(VENV)/bin/python benchmarks/arm64/instructions.py --models-dir $(TINY))
 
 models-table: $(VENV)/.system-test $(VENV)/.installed-test
 	$(VENV)/bin/python benchmarks/models/model_table.py $(if $(MODELS),--models $(MODELS))
