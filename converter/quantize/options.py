@@ -69,7 +69,7 @@ class QuantizeOptions:
     group: int | None = None
     """Inputs that share a scale in weights of 4 bits, 0 for all of a channel; None: ``GROUP``."""
     search_samples: int | None = None
-    """Feeds on which candidates are compared. None: 4 to 64, fewer for larger models."""
+    """Feeds on which candidates are compared. None: 4 to 256, fewer for larger models."""
     contract: str = "single"
     max_flash: int | None = None
     """Bytes that the model may have: mixed precision keeps within them. Of constants; with ``costs`` as they say."""

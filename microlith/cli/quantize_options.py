@@ -46,7 +46,9 @@ Config = Annotated[Path | None, _option("--quantize-config", help="A TOML file w
 Calibrate = Annotated[
     str | None,
     _option(
-        "--calibrate", metavar="DATA", help="Sample inputs: .npz, a folder of .npy, .bin or images, module:function."
+        "--calibrate",
+        metavar="DATA",
+        help="Sample inputs: .npz, .npy, a folder of .npy, .bin or images, module:function.",
     ),
 ]
 Samples = Annotated[int | None, _option("--samples", help="Read no more calibration samples than this.")]
