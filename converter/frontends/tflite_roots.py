@@ -17,7 +17,7 @@ def sqrt_table(x: Quant, y: Quant) -> np.ndarray:
     """float32, cut off behind the point. Numbers below 0 have no root and give 0."""
     integers = np.arange(-128, 128, dtype=np.int64) - int(x.zero_point[0])
     real = np.float32(x.scale[0]) * np.maximum(integers, 0).astype(np.float32)
-    steps = np.trunc(np.sqrt(real) * (np.float32(1) / np.float32(y.scale[0])))
+    steps = np.trunc(np.sqrt(real) / np.float32(y.scale[0]))
     return np.clip(steps + int(y.zero_point[0]), -128, 127).astype(np.int8)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,10 +79,20 @@ def clamp(rng: np.random.Generator) -> int:
     return int(rng.choice([0, 0, 1, 3]))
 
 
+FEW = ((-1, 1), (-1, 0, 1), (-3, -1, 1, 3), tuple(range(-8, 8)))
+"""Weights that take 1, 2, 2 and 4 bits."""
+
+
 def weights(
-    b: TfliteBuilder, rng: np.random.Generator, shape: Sequence[int], axis: int, x_scale: float, dtype: str
+    b: TfliteBuilder,
+    rng: np.random.Generator,
+    shape: Sequence[int],
+    axis: int,
+    x_scale: float,
+    dtype: str,
+    few: bool = False,
 ) -> tuple[list[int], float]:
-    """[weights, bias], and what a typical sum is worth."""
+    """[weights, bias], and what a typical sum is worth. ``few``: weights take one of ``FEW``."""
     channels, depth = shape[axis], int(np.prod(shape)) // shape[axis]
     if dtype == U8:
         scales = np.array([scale(rng, -10, -4)], np.float32)
@@ -90,7 +101,8 @@ def weights(
     else:
         count = channels if rng.integers(3) else 1
         scales = np.array([scale(rng, -10, -4) for _ in range(count)], np.float32)
-        filters = b.constant(rng.integers(-127, 128, shape).astype(np.int8), scale=scales, axis=axis)
+        values = FEW[int(rng.integers(len(FEW)))] if few else range(-127, 128)
+        filters = b.constant(rng.choice(values, shape).astype(np.int8), scale=scales, axis=axis)
     bias_scale = np.float32(x_scale) * scales
     spread = float(bias_scale.mean()) * 74.0 * (19000.0 if dtype == S16 else 74.0) * depth**0.5
     limit = max(2, int(min(spread / float(bias_scale.min()), 2**29)))
@@ -115,25 +127,25 @@ def _windows(rng: np.random.Generator, h: int, w: int, largest: int = 4) -> tupl
     return kernel, {"Padding": padding, "StrideH": stride[0], "StrideW": stride[1]}, out
 
 
-def conv(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+def conv(rng: np.random.Generator, dtype: str, few: bool = False) -> TfliteBuilder:
     b = TfliteBuilder()
     h, w, c, channels = sizes(rng, (3, 9), (3, 9), (1, 20), (1, 24))
     given = quant(rng, dtype)
     kernel, options, out = _windows(rng, h, w)
     x = b.input((1, h, w, c), dtype, **given)
-    operands, spread = weights(b, rng, (channels, *kernel, c), 0, given["scale"], dtype)
+    operands, spread = weights(b, rng, (channels, *kernel, c), 0, given["scale"], dtype, few)
     y = b.output((1, *out, channels), dtype, **result(rng, dtype, spread))
     b.operator("CONV_2D", [x, *operands], [y], "Conv2DOptions", FusedActivationFunction=clamp(rng), **options)
     return b
 
 
-def depthwise(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+def depthwise(rng: np.random.Generator, dtype: str, few: bool = False) -> TfliteBuilder:
     b = TfliteBuilder()
     h, w, c, multiplier = sizes(rng, (3, 9), (3, 9), (1, 24), (1, 2))
     given = quant(rng, dtype)
     kernel, options, out = _windows(rng, h, w)
     x = b.input((1, h, w, c), dtype, **given)
-    operands, spread = weights(b, rng, (1, *kernel, c * multiplier), 3, given["scale"], dtype)
+    operands, spread = weights(b, rng, (1, *kernel, c * multiplier), 3, given["scale"], dtype, few)
     y = b.output((1, *out, c * multiplier), dtype, **result(rng, dtype, spread))
     b.operator(
         "DEPTHWISE_CONV_2D",
@@ -162,12 +174,12 @@ def transposed(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
     return b
 
 
-def dense(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+def dense(rng: np.random.Generator, dtype: str, few: bool = False) -> TfliteBuilder:
     b = TfliteBuilder()
     rows, depth, units = sizes(rng, (1, 24), (1, 90), (1, 40))
     given = quant(rng, dtype)
     x = b.input((rows, depth), dtype, **given)
-    operands, spread = weights(b, rng, (units, depth), 0, given["scale"], dtype)
+    operands, spread = weights(b, rng, (units, depth), 0, given["scale"], dtype, few)
     y = b.output((rows, units), dtype, **result(rng, dtype, spread))
     b.operator("FULLY_CONNECTED", [x, *operands], [y], "FullyConnectedOptions", FusedActivationFunction=clamp(rng))
     return b
@@ -388,6 +400,77 @@ def resize(name: str) -> Draw:
     return draw
 
 
+def squared_difference(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+    b, shapes, given = TfliteBuilder(), _shapes(rng), quant(rng, dtype, -6, -1)
+    other = quant_near(rng, dtype, given["scale"], -3, 3)
+    base = max(given["scale"], other["scale"])
+    operands = [b.input(shape, dtype, **item) for shape, item in zip(shapes, (given, other), strict=True)]
+    y = b.output(np.broadcast_shapes(*shapes), dtype, **quant_near(rng, dtype, 128 * base * base, -2, 4))
+    b.operator("SQUARED_DIFFERENCE", operands, [y])
+    return b
+
+
+def comparison(name: str) -> Draw:
+    def draw(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+        b, shapes, given = TfliteBuilder(), _shapes(rng), quant(rng, dtype, -8, -1)
+        other = given if rng.integers(3) == 0 else quant(rng, dtype, -8, -1)
+        operands = [b.input(shape, dtype, **item) for shape, item in zip(shapes, (given, other), strict=True)]
+        b.operator(name, operands, [b.output(np.broadcast_shapes(*shapes), "bool")])
+        return b
+
+    return draw
+
+
+def position(name: str) -> Draw:
+    """Many of the numbers are equal, since there are few of them."""
+
+    def draw(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+        b, shape = TfliteBuilder(), sizes(rng, (1, 16), (1, 12), (1, 60))
+        axis = int(rng.integers(3))
+        operands = [b.input(shape, dtype, **quant(rng, dtype)), b.constant(np.array([axis], np.int32))]
+        y = b.output([size for place, size in enumerate(shape) if place != axis], "int32")
+        b.operator(name, operands, [y], "ArgMaxOptions" if name == "ARG_MAX" else "ArgMinOptions", OutputType=2)
+        return b
+
+    return draw
+
+
+def l2_normalization(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+    b, shape = TfliteBuilder(), sizes(rng, (1, 24), (1, 80))
+    y = {"scale": 1 / 128, "zero_point": 0 if dtype == S8 else 128}
+    b.operator("L2_NORMALIZATION", [b.input(shape, dtype, **quant(rng, dtype))], [b.output(shape, dtype, **y)])
+    return b
+
+
+def root(name: str) -> Draw:
+    """Of numbers that are not negative."""
+
+    def draw(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+        b, count = TfliteBuilder(), int(rng.integers(300, 900))
+        x = quant(rng, dtype, -8, -1) | {"zero_point": int(np.iinfo(dtype).min)}
+        y = quant(rng, dtype, -8, -1)
+        b.operator(name, [b.input((count,), dtype, **x)], [b.output((count,), dtype, **y)])
+        return b
+
+    return draw
+
+
+def svdf(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
+    b, (batch, units, size, rank, memory) = TfliteBuilder(), sizes(rng, (4, 20), (4, 40), (1, 40), (1, 3), (1, 10))
+    x = b.input((batch, size), dtype, scale=scale(rng, -8, -4), zero_point=zero(rng, dtype))
+    state, steps = scale(rng, -9, -4), 2.0**-13
+    inputs = [
+        x,
+        b.constant(rng.integers(-127, 128, (units * rank, size)).astype(np.int8), scale=scale(rng, -9, -4)),
+        b.constant(rng.integers(-8192, 8192, (units * rank, memory)).astype(np.int16), scale=steps),
+        b.constant(rng.integers(-99999, 99999, units).astype(np.int32), scale=state * steps),
+        b.variable((batch, units * rank * memory), dtype=S16, scale=state, zero_point=0),
+    ]
+    y = b.output((batch, units), dtype, scale=near(rng, state, 3, 7), zero_point=zero(rng, dtype))
+    b.operator("SVDF", inputs, [y], "SVDFOptions", Rank=rank, FusedActivationFunction=1)
+    return b
+
+
 def requantize(rng: np.random.Generator, dtype: str) -> TfliteBuilder:
     b, count = TfliteBuilder(), int(rng.integers(1, 1500))
     x = quant(rng, dtype)
@@ -444,6 +527,9 @@ OPERATORS: Mapping[str, Operator] = {
     for item in (
         Operator("CONV_2D", conv, EVERY),
         Operator("DEPTHWISE_CONV_2D", depthwise, EVERY),
+        Operator("CONV_2D (few bits)", partial(conv, few=True), (S8,)),
+        Operator("DEPTHWISE_CONV_2D (few bits)", partial(depthwise, few=True), (S8,)),
+        Operator("FULLY_CONNECTED (few bits)", partial(dense, few=True), (S8,)),
         Operator("TRANSPOSE_CONV", transposed, (S8, S16)),
         Operator("FULLY_CONNECTED", dense, EVERY, departs={S16: 2e-4}),
         Operator("BATCH_MATMUL", batch_matmul, (S8, S16)),
@@ -451,6 +537,12 @@ OPERATORS: Mapping[str, Operator] = {
         Operator("SUB", arithmetic("SUB"), EVERY),
         Operator("MUL", arithmetic("MUL"), EVERY),
         Operator("DIV", arithmetic("DIV"), EVERY, avoids_zero=True, departs={S16: 1e-4}),
+        Operator("SQUARED_DIFFERENCE", squared_difference, (S8,)),
+        Operator("EQUAL", comparison("EQUAL")),
+        Operator("LESS", comparison("LESS")),
+        Operator("GREATER_EQUAL", comparison("GREATER_EQUAL")),
+        Operator("ARG_MAX", position("ARG_MAX")),
+        Operator("ARG_MIN", position("ARG_MIN")),
         Operator("MAXIMUM", extreme("MAXIMUM"), EVERY),
         Operator("MINIMUM", extreme("MINIMUM"), EVERY),
         Operator("CONCATENATION", concatenation, EVERY),
@@ -461,6 +553,7 @@ OPERATORS: Mapping[str, Operator] = {
         Operator("REDUCE_PROD", product, (S8, S16)),
         Operator("REDUCE_MAX", reduction("REDUCE_MAX"), EVERY),
         Operator("REDUCE_MIN", reduction("REDUCE_MIN"), EVERY),
+        Operator("L2_NORMALIZATION", l2_normalization),
         Operator("AVERAGE_POOL_2D", pool("AVERAGE_POOL_2D"), EVERY),
         Operator("MAX_POOL_2D", pool("MAX_POOL_2D"), EVERY),
         Operator("SOFTMAX", softmax, EVERY),
@@ -473,14 +566,20 @@ OPERATORS: Mapping[str, Operator] = {
         Operator("PRELU", prelu, EVERY),
         Operator("RELU", function("RELU"), EVERY),
         Operator("RELU6", function("RELU6"), EVERY),
+        Operator("RELU_0_TO_1", function("RELU_0_TO_1")),
+        Operator("RELU_N1_TO_1", function("RELU_N1_TO_1")),
         Operator("ELU", function("ELU"), (S8,)),
-        Operator("EXP", function("EXP"), (S8,)),
-        Operator("ABS", function("ABS"), (S8,)),
+        Operator("EXP", function("EXP"), (S8, S16)),
+        Operator("LOG", function("LOG"), (S8, S16)),
+        Operator("SQRT", root("SQRT"), (S8,)),
+        Operator("RSQRT", root("RSQRT"), (S8,)),
+        Operator("ABS", function("ABS"), (S8, S16)),
         Operator("NEG", function("NEG"), (S8, S16)),
         Operator("RESIZE_BILINEAR", resize("RESIZE_BILINEAR"), EVERY),
         Operator("RESIZE_NEAREST_NEIGHBOR", resize("RESIZE_NEAREST_NEIGHBOR"), EVERY),
         Operator("QUANTIZE", requantize, EVERY),
         Operator("QUANTIZE (8 and 16 bits)", narrow, (S8, S16)),
+        Operator("SVDF", svdf, (S8,)),
         Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm, (S8,)),
     )
 }
