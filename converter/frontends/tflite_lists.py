@@ -51,7 +51,7 @@ class _Finder:
 
     def is_part(self, operator: TfliteOperator) -> bool:
         """Whether an operator gives what is in front of a row, or behind it."""
-        return operator.name == "SLICE" and operator.outputs[0] in self.parts
+        return operator.name == "SLICE" and not self.parts.isdisjoint(operator.outputs)
 
     def row_set(self, operator: TfliteOperator) -> TfliteOperator | None:
         inputs = self.found.get(operator.outputs)
@@ -59,7 +59,7 @@ class _Finder:
 
     def _inputs(self, operator: TfliteOperator) -> tuple[int, int, int] | None:
         """The list, the number of the row, and the row, if an operator puts a list together again."""
-        if operator.name != "CONCATENATION" or len(operator.inputs) != 3:
+        if operator.name != "CONCATENATION" or len(operator.inputs) != 3 or len(operator.outputs) != 1:
             return None
         front, row, back = operator.inputs
         first, last = self._slice(front), self._slice(back)
@@ -77,6 +77,8 @@ class _Finder:
         """The inputs of the SLICE that makes a tensor for one reader."""
         maker = self.makers.get(index)
         if maker is None or maker.name != "SLICE" or len(maker.inputs) != 3 or self.uses[index] != 1:
+            return None
+        if len(maker.outputs) != 1:
             return None
         return maker.inputs[0], maker.inputs[1], maker.inputs[2]
 
@@ -112,8 +114,9 @@ class _Finder:
     def _scalar(self, index: int) -> int:
         """What a tensor of one element was before it got another shape."""
         maker = self.makers.get(index)
-        is_shape = maker is not None and maker.name in ("RESHAPE", "EXPAND_DIMS", "SQUEEZE")
-        return maker.inputs[0] if maker is not None and is_shape else index
+        if maker is None or maker.name not in ("RESHAPE", "EXPAND_DIMS", "SQUEEZE") or not maker.inputs:
+            return index
+        return maker.inputs[0]
 
     def _is_next(self, index: int | None, number: int | None) -> bool:
         """Whether a tensor is one more than another."""

@@ -101,7 +101,9 @@ def tflite_models() -> list[Make]:
     formats = _module(TESTS / "frontends" / "test_tflite_format.py")
     builders += [formats.small_model(), formats.open_sizes()] * 5
     control = _module(TESTS / "frontends" / "test_tflite_control.py")
+    lists = _module(TESTS / "frontends" / "test_tflite_lists.py")
     files = [control.while_model(), control.if_model(), control.variable_model()]
+    files += [lists.loop_over_rows(), lists.loop_over_rows("int8", packed=True)]
     files += [path.read_bytes() for path in _collected("tflite")]
 
     def structured(rng: random.Random) -> bytes:
