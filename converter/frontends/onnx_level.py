@@ -48,6 +48,12 @@ class Tables:
     """Of others, by domain and name."""
 
 
+FROM_ELSEWHERE = (
+    "an exporter has left an operator of its framework in the model: one of Keras or TensorFlow can come as TFLite in "
+    "place of ONNX; or add an op of your own: docs/custom-ops.md"
+)
+
+
 After = Callable[["Level"], "list[Entry]"]
 """What is done in a level when its nodes are converted: it gives the results."""
 
@@ -442,5 +448,5 @@ def why_unknown(node: OnnxNode) -> tuple[str, str]:
     try:
         onnx.defs.get_schema(node.op, node.opset, "")
     except Exception:  # onnx.defs.SchemaError, which is a C++ exception
-        return f"ONNX opset {node.opset} has no such operator", ""
+        return f"ONNX opset {node.opset} has no such operator", FROM_ELSEWHERE
     return "this operator is not supported", ""

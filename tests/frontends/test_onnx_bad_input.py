@@ -120,6 +120,7 @@ def test_all_unsupported_nodes_are_listed(tmp_path: Path) -> None:
     assert found["conv"] == ("Conv", "attribute 'auto_pad' is 'SOMEHOW'")
     assert found["spell"][0] == "com.example.Magic"
     assert "has no such operator" in found["nonsense"][1]
+    assert "TFLite" in next(item.hint for item in error.items if item.node == "nonsense")
     assert str(error).count("\n") >= 6
 
 
