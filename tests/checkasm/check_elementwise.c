@@ -60,6 +60,9 @@ static void draw_binary(check_case *c) {
     p->b_zero = check_zero(c);
     p->y_zero = check_zero(c);
     p->rounding = check_int(c, NNACL_ROUND_TFLITE_DOUBLE, NNACL_ROUND_TFLITE_DOWN);
+    if (c->dtype == NNACL_S8 && !c->bench && check_chance(c, 30)) {
+        p->rounding = NNACL_ROUND_FLOAT_EVEN;
+    }
     if (c->dtype == NNACL_S16) {
         if (p->rounding != NNACL_ROUND_FLOAT_EVEN) {
             p->a_zero = p->b_zero = 0;

@@ -8,6 +8,9 @@ static void draw_reduce(check_case *c) {
     check_shape(c, rank, c->bench ? 50000 : check_chance(c, 5) && c->dtype != NNACL_S16 ? 60000 : 2000, dims);
     check_input(c, c->dtype, rank, dims);
     p->axes = c->bench ? 6 : check_int(c, 0, (1 << rank) - 1);
+    if (rank > 1 && !c->bench && check_chance(c, 30)) { /* columns */
+        p->axes = 1 << (rank - 2);
+    }
     p->keep_dims = check_int(c, 0, 1);
     p->x_zero = check_zero(c);
     p->y_zero = check_zero(c);
