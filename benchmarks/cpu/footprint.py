@@ -135,8 +135,15 @@ def main() -> None:
         print(f"cut to MobileNetV2: {stripped(cropped, work):,}")
         if options.install:
             call(sys.executable, "-m", "pip", "install", "--quiet", "--target", work / "installed", ROOT)
-            size = sum(path.stat().st_size for path in (work / "installed").rglob("*") if path.is_file())
-            print(f"the installed package with all that it depends on: {size / 1e6:.1f} MB")
+            sizes: dict[str, int] = {}
+            for path in (work / "installed").rglob("*"):
+                if path.is_file() and path.suffix != ".pyc":
+                    package = path.relative_to(work / "installed").parts[0].removesuffix(".libs")
+                    sizes[package] = sizes.get(package, 0) + path.stat().st_size
+            parts = ", ".join(
+                f"{package} {sizes.get(package, 0) / 1e6:.1f}" for package in ("microlith", "numpy", "onnx")
+            )
+            print(f"the installed package with all that it depends on: {sum(sizes.values()) / 1e6:.1f} MB ({parts})")
 
 
 if __name__ == "__main__":
