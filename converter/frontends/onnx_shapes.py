@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Dim, Value
+from ...ops.slicing import slice_bounds
 from .onnx_graph import Builder, OnnxNode, Reject, Row, Sizes
 from .onnx_math import WIDER, axis_of, checked_axis
 
@@ -219,8 +220,8 @@ def _sliced(g: Builder, x: Value, starts: list[int], ends: list[int], axes: list
         if isinstance(size, str):
             open_ends = open_ends or not (start == 0 and step == 1 and end >= 1 << 31)
             continue
-        indices = range(size)[slice(start, end, step)]
-        cuts[axis] = (indices.start, len(indices), step)
+        start, size, step = slice_bounds(size, start, end, step)
+        cuts[axis] = (start, size, step if size > 1 else 1)
     if not open_ends:
         return cut(g, x, cuts)
     # int64 everywhere: ends beyond 2^31 are how exporters say "to the end".

@@ -12,6 +12,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from ...ir import Value
+from ...ops.slicing import slice_bounds
 from ...size_ranges import SizeRange
 from .onnx_graph import OnnxNode, Reject, Sizes, usable_array
 from .onnx_size_bounds import questions, with_spans
@@ -218,12 +219,12 @@ def _slice(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray] | None:
     else:
         starts, ends = node.integers("starts") or [], node.integers("ends") or []
         axes, steps = node.integers("axes") or range(len(starts)), [1] * len(starts)
-    index = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if not all(isinstance(bound, int) for bound in (start, end, step)):
             return None
-        index[axis] = slice(start, end, step)
-    return [data[tuple(index)]]
+        start, size, step = slice_bounds(data.shape[axis], start, end, step)
+        data = data.take(start + step * np.arange(size), axis=axis)
+    return [data]
 
 
 def _concat(node: OnnxNode, arrays: list[Any]) -> list[np.ndarray]:

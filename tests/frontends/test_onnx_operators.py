@@ -191,6 +191,8 @@ MOVEMENTS = [
     Case("Slice", ((5, 6, 7),), (ints(1, -5), ints(4, 100), ints(0, 2), ints(1, 2))),
     Case("Slice", ((5, 6),), (ints(-1, 5), ints(-10, 0), ints(0, 1), ints(-1, -2))),
     Case("Slice", ((5, 6),), (ints(1, 2), ints(3, 1000))),
+    Case("Slice", ((5, 6),), (ints(-9, -(1 << 63)), ints(-(1 << 63), -99), ints(0, 1), ints(-1, -2))),
+    Case("Slice", ((5, 6),), (ints(1, -1), ints(9, 0), ints(0, 1), ints(1 << 40, -(1 << 31)))),
     Case("Slice", ((5, 6),), (), {"starts": [1], "ends": [-1], "axes": [1]}, 9),
     Case("Pad", ((3, 4),), (ints(1, 0, 2, 3), scalar(1.5))),
     Case("Pad", ((3, 4),), (ints(1, 0, 2, 3),)),
