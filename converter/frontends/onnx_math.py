@@ -216,7 +216,7 @@ def _softmax(op: str) -> Row:
         if node.opset >= 13 or axis == rank - 1:
             return g.add(op, [x], {"axis": axis})
         rows, depth = x.shape[:axis], x.shape[axis:]
-        if any(isinstance(dim, str) for dim in depth):
+        if any(isinstance(dim, str) for dim in depth) or sum(isinstance(dim, str) for dim in rows) > 1:
             return _softmax_over(g, op, x, axis)
         size = int(np.prod([int(dim) for dim in depth]))
         flat = g.reshape(x, (_product(rows), size))

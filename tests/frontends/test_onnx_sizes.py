@@ -97,7 +97,9 @@ def test_several_open_sizes_at_once(tmp_path: Path) -> None:
     run_all(model, tmp_path, (1, 2, 5))
 
 
-@pytest.mark.parametrize("shape,axis", [(("n", "t", 3), 1), (("n", 2, "h", "w"), 1), (("n", "m", "k"), 0)], ids=str)
+@pytest.mark.parametrize(
+    "shape,axis", [(("n", "t", 3), 1), (("n", 2, "h", "w"), 1), (("n", "m", "k"), 0), (("n", "t", 2, 3), 2)], ids=str
+)
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
 def test_softmax_over_several_open_sizes(op: str, shape: tuple[int | str, ...], axis: int, tmp_path: Path) -> None:
     """Before opset 13 it runs over everything from the axis on."""
