@@ -58,11 +58,23 @@ static size_t weights_of(const lith_binding *binding, int32_t index) {
     return size;
 }
 
+/* Whether all inputs but the first are constants: for the memory plan a chain reads nothing but its first input. */
+static bool has_constants(const lith_binding *binding, const lith_node *node) {
+    for (int32_t i = 1; i < node->n_inputs; i++) {
+        if (node->inputs[i] >= 0 && binding->types[node->inputs[i]].data == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A variable may be what the chain begins with, whose rows are needed after the first ones of the result are there. */
 static bool is_link(const lith_binding *binding, int32_t index) {
     const lith_node *node = &binding->model->nodes[index];
     const lith_step *step = &binding->steps[index];
     if (node->extension != NULL || node->control != LITH_CONTROL_NONE || node->op->stripe == NULL || step->early ||
-        node->n_outputs != 1 || node->n_inputs > LITH_LINK_INPUTS || node->inputs[0] < 0) {
+        node->n_outputs != 1 || node->n_inputs > LITH_LINK_INPUTS || node->inputs[0] < 0 ||
+        !has_constants(binding, node) || binding->model->tensors[node->outputs[0]].variable) {
         return false;
     }
     const nnacl_tensor *x = &binding->types[node->inputs[0]], *y = &binding->types[node->outputs[0]];
@@ -80,7 +92,7 @@ static bool goes_on(const lith_binding *binding, const int32_t *readers, int32_t
     }
     const int32_t tensor = output_of(binding, index);
     const nnacl_tensor *type = &binding->types[tensor];
-    return model->nodes[index + 1].inputs[0] == tensor && readers[tensor] == 1 && !model->tensors[tensor].variable &&
+    return model->nodes[index + 1].inputs[0] == tensor && readers[tensor] == 1 &&
            lith_type_bytes(type) >= LEAST_RESULT && row_size_of(type) % LITH_ALIGNMENT == 0;
 }
 

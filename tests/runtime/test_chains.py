@@ -101,3 +101,21 @@ def test_each_layer_is_timed(graph: Graph, tmp_path: Path) -> None:
     layers = model.profile(inputs_for(graph))
     assert [layer.op for layer in layers] == [node.op for node in graph.nodes]
     assert all(layer.ns > 0 and layer.parts > 1 for layer in layers)
+
+
+@pytest.mark.parametrize("computed", ["weights", "bias"])
+def test_constants_that_are_none(computed: str, tmp_path: Path) -> None:
+    """What a run computes for a later layer lives until that has run."""
+    b = Build("computed")
+    x = b.input("x", (1, 64, 64, 16))
+    shape = (32, 1, 1, 64) if computed == "weights" else (32,)
+    late = b.op("tanh", b.input("late", shape))
+    y = b.op("conv2d", x, b.noise(64, 1, 1, 16), b.noise(64), output="expanded")
+    weights, bias = (late, b.noise(32)) if computed == "weights" else (b.noise(32, 1, 1, 64), late)
+    graph = b.outputs(b.op("relu", b.op("conv2d", y, weights, bias), output="y"))
+    modelfile.save(graph, tmp_path / "m.lith")
+    inputs = inputs_for(graph)
+    wanted = evaluate(graph, inputs)["y"]
+    for threads in (1, 2, 4):
+        got = microlith.load(tmp_path / "m.lith", threads=threads).run(inputs)["y"]
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
