@@ -294,7 +294,8 @@ LITH_API const void *lith_session_output_data(const lith_session *session, int32
 /* Lets runs read an input from, or write an output to, memory of the caller without a copy, from now on, until it is
  * bound again (NULL: back to memory of the session). Inputs are never written to. `data` is a multiple of the element
  * size and lives as long as it is bound; `size` is that of the tensor. Where that is known only after a run, `size` is
- * that of the buffer: it gets a copy, and a run whose output is larger fails. */
+ * that of the buffer: it gets a copy, and a run whose output is larger fails. What other inputs were set to stays;
+ * values of outputs that are not bound are lost until the next run. No two bound buffers overlap. */
 LITH_API lith_status lith_session_bind_input(lith_session *session, int32_t index, const void *data, size_t size,
                                              lith_message *message);
 LITH_API lith_status lith_session_bind_output(lith_session *session, int32_t index, void *data, size_t size,

@@ -83,6 +83,18 @@ static size_t output_count(const lith_session *session) {
     return (size_t)session->model->n_outputs;
 }
 
+/* Inputs of the session keep their values as long as their shapes stay: they may be set before a buffer is bound. */
+static void copy_inputs(const lith_layout *layout, const lith_layout *old) {
+    const lith_model *model = layout->binding->model;
+    for (int32_t i = 0; i < model->n_inputs; i++) {
+        const int32_t tensor = model->inputs[i];
+        if (layout->offsets[tensor] != LITH_NOWHERE && old->offsets[tensor] != LITH_NOWHERE) {
+            memcpy(layout->arena + layout->offsets[tensor], old->arena + old->offsets[tensor],
+                   lith_type_bytes(&layout->binding->types[tensor]));
+        }
+    }
+}
+
 /* Exchanges the layout. On failure nothing has changed. */
 static lith_status renew_layout(lith_session *session, const lith_binding *binding, const lith_ports *ports,
                                 lith_message *message) {
@@ -91,6 +103,9 @@ static lith_status renew_layout(lith_session *session, const lith_binding *bindi
                                             &session->allocator, &layout, message);
     if (status == LITH_OK) {
         set_variables(layout, session->layout);
+        if (session->layout != NULL && session->layout->binding == binding) {
+            copy_inputs(layout, session->layout);
+        }
         lith_layout_destroy(session->layout, &session->allocator);
         session->layout = layout;
     }

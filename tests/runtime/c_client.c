@@ -107,6 +107,16 @@ int main(int argc, char **argv) {
             return fail("a kept input", &message);
         }
     }
+    /* Binding an output leaves what the input was set to. */
+    float bound[10] = {0};
+    for (int i = 0; i < 2; i++) {
+        if (lith_session_bind_output(keeping, 0, i == 0 ? bound : NULL, i == 0 ? sizeof bound : 0, &message) !=
+                LITH_OK ||
+            lith_session_run(keeping, &message) != LITH_OK || memcmp(bound, y, sizeof y) != 0 ||
+            memcmp(lith_session_output_data(keeping, 0), y, sizeof y) != 0) {
+            return fail("an output bound after the input was set", &message);
+        }
+    }
     lith_session_destroy(keeping);
     for (int i = 0; i < 10; i++) {
         printf("%.9g\n", (double)y[i]);
