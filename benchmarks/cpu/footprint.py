@@ -5,7 +5,8 @@
     python benchmarks/cpu/footprint.py nets --results results.jsonl
 
 Start and memory are those that compare.py saw. The runtime is built as users build it, whole and cut to MobileNetV2,
-and stripped; ``--install`` also installs the package with what it depends on into an empty folder.
+and stripped; ``--install`` also installs the package with what it depends on into an empty folder, and prints the size
+with and without NumPy.
 """
 
 from __future__ import annotations
@@ -109,6 +110,17 @@ def build(source: Path, folder: Path) -> Path:
     return library
 
 
+def installed_sizes(folder: Path) -> dict[str, int]:
+    """Bytes of each package below a folder that pip installed into, without what Python compiles by itself."""
+    sizes: dict[str, int] = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            first = path.relative_to(folder).parts[0]
+            package = first.split("-")[0] if first.endswith(".dist-info") else first.removesuffix(".libs")
+            sizes[package] = sizes.get(package, 0) + path.stat().st_size
+    return sizes
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="that net_files.py wrote, with mobilenet_v2 and mlp10")
@@ -135,15 +147,13 @@ def main() -> None:
         print(f"cut to MobileNetV2: {stripped(cropped, work):,}")
         if options.install:
             call(sys.executable, "-m", "pip", "install", "--quiet", "--target", work / "installed", ROOT)
-            sizes: dict[str, int] = {}
-            for path in (work / "installed").rglob("*"):
-                if path.is_file() and path.suffix != ".pyc":
-                    package = path.relative_to(work / "installed").parts[0].removesuffix(".libs")
-                    sizes[package] = sizes.get(package, 0) + path.stat().st_size
-            parts = ", ".join(
-                f"{package} {sizes.get(package, 0) / 1e6:.1f}" for package in ("microlith", "numpy", "onnx")
-            )
-            print(f"the installed package with all that it depends on: {sum(sizes.values()) / 1e6:.1f} MB ({parts})")
+            sizes = installed_sizes(work / "installed")
+            everything, numpy = sum(sizes.values()), sizes.pop("numpy")
+            print(f"the installed package with all that it depends on: {everything / 1e6:.1f} MB, of that ", end="")
+            print(f"NumPy {numpy / 1e6:.1f}; without it, as packages of peers are counted: ", end="")
+            largest = sorted(sizes.items(), key=lambda item: -item[1])[:4]
+            parts = ", ".join(f"{package} {size / 1e6:.1f}" for package, size in largest)
+            print(f"{(everything - numpy) / 1e6:.1f} MB ({parts})")
 
 
 if __name__ == "__main__":
