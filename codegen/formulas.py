@@ -165,7 +165,7 @@ class Formulas:
             try:
                 first, *others = (self._one(column, axis) for column, axis in zip(columns, axes, strict=True))
                 for other in others:
-                    first = Expr(f"{first.text} + {other.inside(_PRODUCT)}", np.zeros(0), _SUM)
+                    first = Expr(f"{first.inside(_SUM)} + {other.inside(_PRODUCT)}", np.zeros(0), _SUM)
                 return Expr(f"{first.text} - {excess}" if excess else first.text, values, _SUM)
             except _Misfit:
                 return None

@@ -23,8 +23,24 @@ def formulas(*ranges: tuple[str, int, int]) -> Formulas:
 def value(text: str, found: Formulas, sizes: dict[str, int]) -> int:
     """What C makes of an expression, whose operands of ``/`` and ``%`` are never negative."""
     tables = {name: entries.tolist() for name, entries in found.tables.values()}
-    python = re.sub(r"^(.*) \? (.*) : (.*)$", r"((\2) if (\1) else (\3))", text).replace("/", "//")
-    return int(eval(python, {**sizes, **tables}))
+    return int(eval(_in_python(text).replace("/", "//"), {**sizes, **tables}))
+
+
+def _in_python(text: str) -> str:
+    """A C expression in Python, where ``?`` binds less than all else within its parentheses."""
+    inner: list[str] = []
+    while (found := re.search(r"\(([^()]*)\)", text)) is not None:
+        inner.append(_choice(found[1]))
+        text = f"{text[: found.start()]}@{len(inner) - 1}@{text[found.end() :]}"
+    text = _choice(text)
+    for place in reversed(range(len(inner))):
+        text = text.replace(f"@{place}@", f"({inner[place]})")
+    return text
+
+
+def _choice(text: str) -> str:
+    found = re.fullmatch(r"(.*?) \? (.*?) : (.*)", text)
+    return text if found is None else f"({found[2]}) if ({found[1]}) else ({found[3]})"
 
 
 N = np.arange(1, 129)
@@ -72,6 +88,19 @@ def test_two_sizes() -> None:
         got = [value(text, found, {"h": a, "w": b}) for a, b in zip(h.tolist(), w.tolist(), strict=True)]
         assert got == column.tolist(), text
     assert len(found.tables) == 1  # the maximum follows no form
+
+
+def test_sums_of_pieces() -> None:
+    """Each part of a sum has one form for small sizes and another one for large ones."""
+    found = formulas(("h", 1, 20), ("w", 3, 32), ("n", 1, 9))
+    grids = np.meshgrid(np.arange(1, 21), np.arange(3, 33), np.arange(1, 10), indexing="ij")
+    h, w, n = (grid.reshape(-1) for grid in grids)
+    pieces = [np.maximum(h - 2, 0), np.minimum(w, 9), np.where(n < 5, 3, n)]
+    for column in (pieces[0] + pieces[1], pieces[1] + pieces[2], sum(pieces), pieces[0] + w, h + pieces[2]):
+        text = found.text(column)
+        got = [value(text, found, {"h": a, "w": b, "n": c}) for a, b, c in zip(h, w, n, strict=True)]
+        assert got == column.tolist(), text
+    assert not found.tables
 
 
 def test_random_columns_are_exact() -> None:
