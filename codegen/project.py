@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -116,6 +116,7 @@ def generate(
     measured: Measured | None = None,
     without: Collection[str] = (),
     force: bool = False,
+    progress: Callable[[int, int | None, str], None] | None = None,
 ) -> Report:
     """Writes a standalone C project that runs a model on a target.
 
@@ -130,7 +131,8 @@ def generate(
     folder is laid out for, one of ``projects.EMITTERS``. ``kernels`` "cmsis-nn" calls Arm's library, which the user
     brings, for the layers that it serves. ``ram_limit`` is the most bytes of arena and stack: if need be, the first
     layers run in stripes (``stripes.py``). ``measured`` is what a compiler has made of this project: the stack in
-    place of an estimate, and the code (``measured.py``).
+    place of an estimate, and the code (``measured.py``). ``progress`` is told, while layers are put into stripes, how
+    many divisions have been tried, of how many at most, and what is known of them.
 
     The folder is written at once or not at all. The same model gives the same bytes. Raises TargetError (unknown, or
     too small, or an input cannot arrive by rows), UnsupportedError (ops without kernel), ShapeError (a dimension is
@@ -173,7 +175,7 @@ def generate(
         lower, graph, row.isa, sizes=sizes, alignment=row.alignment, overlap=True, regions=regions, **options
     )
     fitted = ramlimit.Fitted(program, lambda others: again(without={*without, *others}))
-    machine = ramlimit.Machine(row, regions, options, without)
+    machine = ramlimit.Machine(row, regions, options, without, progress)
     if input_by_rows:
         fitted = ramlimit.fit_by_rows(graph, machine, program, ram_limit, where)
     elif ram_limit is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +16,9 @@ from ..regions import MemoryRegion
 from ..row_rules import row_prefix
 from ..stripes import Arrival, can_arrive, has_channels_first, stripe, stripe_arriving
 from ..targets import Target
-from . import variants
+from . import stripe_bounds, variants
 from .by_rows import Arrivals
-from .view import stack_bytes
+from .view import STACK_BASE, stack_bytes
 
 _MOST_CUTS = 6
 _ROWS = (8, 4, 2, 1)
@@ -25,6 +26,8 @@ _ROWS = (8, 4, 2, 1)
 _MOST_CALLS = 1500
 _MOST_STRIPES = 64
 """A concatenation puts no more than so many together."""
+_MOST_EFFORT = 20_000
+"""Kernel calls of all programs together that are lowered in search of the fewest bytes."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ class Machine:
 
     without: Collection[str] = ()
     """Symbols of kernels that are not taken."""
+    progress: Callable[[int, int | None, str], None] | None = None
+    """Told while programs in stripes are tried: how many were, of how many at most, and how few bytes they take."""
 
     def lowered(self, graph: Graph, *, divided: bool, without: Collection[str] = (), **more: Any) -> Program:
         """``divided``: among the regions, if there are any; else as if there were one memory. Raises TargetError when
@@ -106,7 +111,8 @@ def fit(graph: Graph, machine: Machine, program: Program, limit: int, where: str
     error = search.too_small(limit, where)
     if not can_arrive(graph) and (other := search.within(limit, by_rows=True) or search.least) is not None:
         rows = f"with --input-by-rows, so that the input never lies there as a whole, {ram_bytes(other.program):,} "
-        error.hint = f"{rows}{'suffice' if ram_bytes(other.program) <= limit else 'would be needed'}; or {error.hint}"
+        needed = "would be needed" if search.within_reach is None else "would suffice"
+        error.hint = f"{rows}{'suffice' if ram_bytes(other.program) <= limit else needed}; or {error.hint}"
     elif len(graph.inputs) == 1 and has_channels_first(graph):
         error.hint = f"with --input-layout nhwc at conversion and --input-by-rows it may fit; or {error.hint}"
     raise error
@@ -155,6 +161,18 @@ def _is_quantized(value: Value) -> bool:
 
 
 @dataclass(frozen=True)
+class _Division:
+    """How a graph is put into stripes."""
+
+    length: int
+    """Layers of the prefix."""
+    count: int
+    """Stripes."""
+    by_rows: bool
+    """Whether the input arrives so."""
+
+
+@dataclass(frozen=True)
 class _Found:
     program: Program
     graph: Graph
@@ -170,9 +188,16 @@ class _Search:
         self.prefix = row_prefix(graph)
         self.least: _Found | None = None
         """With the fewest bytes of the last search, in one memory."""
-        self.tried: dict[tuple[int, int, bool], _Found] = {}
+        self.within_reach: int | None = None
+        """Bytes below which nothing goes that the last search has not tried; None: none of it can be the least."""
+        self.tried: dict[_Division, _Found] = {}
+        self.bounds: dict[_Division, int] = {}
         self.overfull: TargetError | None = None
         """What the regions said to one that would keep to the limit."""
+        self.outside = {item.name for item in program.tensors if item.offset is None}
+        sizes = (len(call.inputs) + len(call.outputs) for call in program.calls if call.macs)
+        self.stack = STACK_BASE + 8 * max(sizes, default=0)
+        """No program in stripes needs less: each layer that computes is in it."""
 
     @property
     def end(self) -> str:
@@ -198,16 +223,25 @@ class _Search:
         if self.least is not None:
             fewest = min(ram_bytes(self.least.program), ram_bytes(self.program))
             least = f"the least that stripes of its first layers lead to is {fewest:,} ({self.end})"
+            if self.within_reach is not None and self.within_reach < fewest:
+                untried = f"those that were not tried, for there are too many, lead to {self.within_reach:,} at best"
+                least = f"stripes of its first layers lead to {fewest:,}; {untried} ({self.end})"
         need = f"the model needs {ram_bytes(self.program):,} bytes of arena and stack, and {least}"
         return TargetError(need if limit is None else f"{need}; the limit is {limit:,}", where=where, hint=hint)
 
     def within(self, limit: int, *, by_rows: bool) -> _Found | None:
         """Of the coarsest stripes that keep to the limit, those that copy the fewest bytes."""
         self.least = None
+        every: list[_Division] = []
         for rows in _ROWS:
             fitting = []
-            for found in self._divisions(rows, limit, by_rows):
-                self._note(found)
+            divisions = self._divisions(rows, limit, by_rows)
+            every += divisions
+            for number, division in enumerate(divisions):
+                if self._rough(division) > limit or self._bound(division) > limit:
+                    continue
+                self._tell(number, len(divisions))
+                found = self._try(division)
                 if ram_bytes(found.program) <= limit:
                     fitting.append(found)
             for found in sorted(fitting, key=lambda found: found.costs.copied_bytes):
@@ -217,49 +251,100 @@ class _Search:
                 if (need := ram_bytes(divided.program)) <= limit:
                     return divided
                 self.overfull = TargetError(f"the arenas of the regions and the stack need {need:,} bytes")
-        for rows in _ROWS:
-            for found in self._divisions(rows, 0, by_rows):
-                self._note(found)
+        every += [division for rows in _ROWS for division in self._divisions(rows, 0, by_rows)]
+        self.least = next(self._ascending(every), None)
         return None
-
-    def _note(self, found: _Found) -> None:
-        if self.least is None or ram_bytes(found.program) < ram_bytes(self.least.program):
-            self.least = found
 
     def fewest(self) -> _Found | None:
         """Of all whose input arrives by rows, the one with the fewest bytes that the regions hold."""
-        every = [found for rows in _ROWS for found in self._divisions(rows, 0, by_rows=True)]
-        every.sort(key=lambda found: ram_bytes(found.program))
-        self.least = next(iter(every), None)
-        return next(filter(None, map(self._divided, every)), None)
+        every = [division for rows in _ROWS for division in self._divisions(rows, 0, by_rows=True)]
+        self.least = None
+        for found in self._ascending(every):
+            self.least = self.least or found
+            if divided := self._divided(found):
+                return divided
+        return None
 
-    def _divisions(self, rows: int, limit: int, by_rows: bool) -> Iterator[_Found]:
-        """Programs whose stripes have so many rows of the last result in them."""
+    def _ascending(self, divisions: Sequence[_Division]) -> Iterator[_Found]:
+        """The programs from few to many bytes. None is lowered before all with lower bounds below its own have been,
+        and after ``_MOST_EFFORT`` none at all: then there may be better ones among those that are left out."""
+        self.within_reach = None
+        every = list(dict.fromkeys(divisions))
+        queue = [(self._rough(division), 0, number) for number, division in enumerate(every)]
+        heapq.heapify(queue)
+        effort = 0
+        while queue:
+            need, step, number = heapq.heappop(queue)
+            division = every[number]
+            if step == 2:
+                yield self.tried[division]
+            elif step == 1 and division not in self.tried and effort > _MOST_EFFORT:
+                self.within_reach = need if self.within_reach is None else self.within_reach
+            elif step == 0 and division not in self.tried:
+                self._tell(0, None)
+                heapq.heappush(queue, (max(need, self._bound(division)), 1, number))
+            else:
+                self._tell(len(every) - len(queue), len(every))
+                effort += 0 if division in self.tried else len(self._try(division).program.calls)
+                heapq.heappush(queue, (ram_bytes(self._try(division).program), 2, number))
+
+    def _tell(self, done: int, total: int | None) -> None:
+        if self.machine.progress is not None:
+            programs = [self.program, *(found.program for found in self.tried.values())]
+            fewest = min(map(ram_bytes, programs))
+            self.machine.progress(done, total, f"{fewest:,} bytes so far")
+
+    def _divisions(self, rows: int, limit: int, by_rows: bool) -> list[_Division]:
+        """Those whose stripes have so many rows of the last result in them."""
+        divisions = []
         for length in self._cuts(limit):
             height = self.prefix.height(self.prefix.nodes[length - 1].output)
             count = min(-(-height // rows), _MOST_STRIPES)
             if count >= 2 and count * length <= _MOST_CALLS:
-                yield self._try(length, count, by_rows)
+                divisions.append(_Division(length, count, by_rows))
+        return divisions
 
-    def _try(self, length: int, count: int, by_rows: bool) -> _Found:
-        key = (length, count, by_rows)
-        if key not in self.tried:
-            self.tried[key] = self._tried(*key)
-        return self.tried[key]
+    def _rough(self, division: _Division) -> int:
+        """Bytes of arena and stack that a division needs at least, from what lies there as a whole."""
+        region = set(self.prefix.nodes[: division.length])
+        whole = stripe_bounds.whole_bytes(self.graph, region, by_rows=division.by_rows, outside=self.outside)
+        return self.stack + whole
 
-    def _tried(self, length: int, count: int, by_rows: bool) -> _Found:
-        if by_rows:
-            graph, arrivals = stripe_arriving(self.graph, length, count)
-        else:
-            graph, arrivals = stripe(self.graph, length, count), ()
-        program = self._lowered(graph, arrivals, divided=False)
-        return _Found(program, graph, _costs(program, self.program, length, count), arrivals)
+    def _bound(self, division: _Division) -> int:
+        """The same, from the graph in stripes."""
+        if division not in self.bounds:
+            graph, arrivals = self._striped(division)
+            pieces = {arrival.piece for arrival in arrivals}
+            alignment = self.machine.target.alignment
+            arena = stripe_bounds.arena_bytes(graph, alignment, arriving=pieces, outside=self.outside)
+            self.bounds[division] = self.stack + arena
+        return self.bounds[division]
+
+    def _striped(self, division: _Division) -> tuple[Graph, tuple[Arrival, ...]]:
+        if division.by_rows:
+            return stripe_arriving(self.graph, division.length, division.count)
+        return stripe(self.graph, division.length, division.count), ()
+
+    def _try(self, division: _Division) -> _Found:
+        if division not in self.tried:
+            graph, arrivals = self._striped(division)
+            program = self._lowered(graph, arrivals, divided=False, sizes_only=True)
+            costs = _costs(program, self.program, division.length, division.count)
+            self.tried[division] = _Found(program, graph, costs, arrivals)
+        return self.tried[division]
 
     def _lowered(
-        self, graph: Graph, arrivals: Sequence[Arrival], *, divided: bool, without: Collection[str] = ()
+        self,
+        graph: Graph,
+        arrivals: Sequence[Arrival],
+        *,
+        divided: bool,
+        without: Collection[str] = (),
+        sizes_only: bool = False,
     ) -> Program:
         arriving = [arrival.piece for arrival in arrivals]  # stripes stand in their order
-        return self.machine.lowered(graph, divided=divided, without=without, reorder=False, arriving=arriving)
+        more: dict[str, Any] = {"reorder": False, "arriving": arriving, "sizes_only": sizes_only}
+        return self.machine.lowered(graph, divided=divided, without=without, **more)
 
     def fitted(self, found: _Found) -> Fitted:
         """What was found, as the caller wants it."""
@@ -276,7 +361,7 @@ class _Search:
     def _divided(self, found: _Found) -> _Found | None:
         """The same with its arena divided among the regions, if they hold it."""
         if not self.machine.regions:
-            return found
+            return dataclasses.replace(found, program=self._lowered(found.graph, found.arrivals, divided=True))
         room = sum(region.size for region in self.machine.regions if not region.read_only)
         need = found.program.arena_size
         try:
@@ -306,18 +391,11 @@ class _Search:
             sizes[length] = sum(value.type.nbytes for value in left)
         fewest = sorted(sizes, key=lambda length: (sizes[length], length))[:_MOST_CUTS]
         smaller = [length for length in sizes if sizes[length] < sizes.get(length - 1, 0)]
-        rest = {
-            length: max(
-                (
-                    value.type.nbytes
-                    for node in self.graph.nodes
-                    if node not in nodes[:length]
-                    for value in node.outputs
-                ),
-                default=0,
-            )
-            for length in smaller
-        }
+        rest = {}
+        for length in smaller:
+            region = set(nodes[:length])
+            behind = (value for node in self.graph.nodes if node not in region for value in node.outputs)
+            rest[length] = max((value.type.nbytes for value in behind), default=0)
         if limit:
             fitting = [length for length in smaller if rest[length] <= limit]
             return sorted({*fewest, *fitting[:_MOST_CUTS]})

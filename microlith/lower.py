@@ -183,6 +183,7 @@ def lower(
     regions: Sequence[MemoryRegion] = (),
     printed: Printed | None = None,
     without: Collection[str] = (),
+    sizes_only: bool = False,
 ) -> Program:
     """Binds a finished graph to the instruction sets ``isa`` (names as in ``nnacl_isa.h``).
 
@@ -196,7 +197,7 @@ def lower(
     each there is a call of its own. It needs ``reorder`` false. ``regions`` divides the arena among memories; a graph
     with ranges or subgraphs cannot be divided. ``printed`` says of a node, its kernel and its parameter structs whether
     generated code has a function of its own in place of the kernel: one that goes over its tensors as that does, and
-    needs no workspace. ``without`` are symbols of kernels that are not taken.
+    needs no workspace. ``without`` are symbols of kernels that are not taken. ``sizes_only``: constants are not packed.
     Raises UnsupportedError with ALL nodes for which there is no kernel, or whose result has a shape that depends on
     data, and ShapeError when shapes do not fit or are not known.
     """
@@ -208,21 +209,11 @@ def lower(
     ranges = {name: item for name, item in ranges.items() if name in used}
     swept = sweep(graph, fixed, ranges) if ranges else None
     binding = bind_graph(graph, fixed) if swept is None else swept.binding
+    rest = (tuple(arriving), tuple(regions), printed, frozenset(without), sizes_only)
     return _lowered(
         graph,
         binding,
-        _Machine(
-            tuple(isa),
-            alignment,
-            runnable,
-            overlap,
-            overlap and reorder,
-            substitute,
-            tuple(arriving),
-            tuple(regions),
-            printed,
-            frozenset(without),
-        ),
+        _Machine(tuple(isa), alignment, runnable, overlap, overlap and reorder, substitute, *rest),
         swept,
     )
 
@@ -241,6 +232,7 @@ class _Machine:
     regions: tuple[MemoryRegion, ...] = ()
     printed: Printed | None = None
     without: frozenset[str] = frozenset()
+    sizes_only: bool = False
 
 
 def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | None) -> Program:
@@ -354,6 +346,7 @@ def _lowered(graph: Graph, binding: Binding, machine: _Machine, swept: Sweep | N
             None if swept is None else swept.params[position],
             others[position],
             (0 if placement is None else placement.workspaces[step], tuple(reads[position])),
+            machine.sizes_only,
         )
         for step, position in enumerate(order)
     ) + tuple(_assignment(state, types, index_of, machine.isa, machine.runnable) for state in states)
@@ -555,6 +548,7 @@ def _call(
     words: np.ndarray | None,
     other: Substitute | None,
     placed: tuple[int, tuple[int, ...]],
+    sizes_only: bool,
 ) -> Call:
     node = item.node
     outputs = tuple(index_of[value] for value in node.outputs)
@@ -574,7 +568,7 @@ def _call(
         )
     arrays = [None if value is None else tensors[index_of[value]].data for value in node.inputs]
     packed = {} if other is None else dict(other.packed)
-    for index, array in enumerate(arrays if other is None else ()):
+    for index, array in enumerate(arrays if other is None and not sizes_only else ()):
         if array is not None and (data := catalogue.pack(kernel, item.params, index, arrays)) is not None:
             packed[index] = data[: needs.used_bytes(kernel, data)] if index == 1 else data
     inputs = tuple(

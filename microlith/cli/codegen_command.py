@@ -19,6 +19,7 @@ from .console import (
     bytes_text,
     console,
     count_text,
+    late_progress_bar,
     open_graph,
     parse_regions,
     parse_size,
@@ -128,20 +129,22 @@ def command(
 
     limit = parse_size("--ram-limit", ram_limit)
     graph = open_graph(model, shapes, constants, input_layout)
-    report = (generate_measured if measure else generate)(
-        graph,
-        target,
-        output,
-        name=name or model.stem,
-        project=project.value,
-        kernels=kernels.value,
-        optimize=optimize.value,
-        weights=weights.value,
-        ram_limit=limit,
-        input_by_rows=input_by_rows,
-        regions=parse_regions(region),
-        force=force,
-    )
+    with late_progress_bar("divide into stripes") as advance:
+        report = (generate_measured if measure else generate)(
+            graph,
+            target,
+            output,
+            name=name or model.stem,
+            project=project.value,
+            kernels=kernels.value,
+            optimize=optimize.value,
+            weights=weights.value,
+            ram_limit=limit,
+            input_by_rows=input_by_rows,
+            regions=parse_regions(region),
+            force=force,
+            progress=advance,
+        )
     if as_json:
         print_json(report.as_dict())
         return

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -197,6 +198,23 @@ def progress_bar(label: str) -> Iterator[Any]:
 
         def advance(done: int, total: int | None = None, text: str = "") -> None:
             bar.update(task, completed=done, total=total, description=f"{label}: {text}" if text else label)
+
+        yield advance
+
+
+@contextmanager
+def late_progress_bar(label: str, seconds: float = 3.0) -> Iterator[Any]:
+    """``progress_bar`` for what rarely takes long: it appears at the first ``advance`` after some seconds."""
+    begin = time.monotonic()
+    with ExitStack() as stack:
+        shown: Any = None
+
+        def advance(done: int, total: int | None = None, text: str = "") -> None:
+            nonlocal shown
+            if shown is None and time.monotonic() - begin >= seconds:
+                shown = stack.enter_context(progress_bar(label))
+            if shown is not None:
+                shown(done, total, text)
 
         yield advance
 

@@ -96,3 +96,25 @@ def residual(height: int = 23, width: int = 8, channels: int = 8) -> Graph:
     pointwise = graph.add("conv2d", [fourth.output, constant(4, 1, 1, channels)], {"stride_h": 2}, name="pointwise")
     graph.outputs = [pooled.output, pointwise.output]
     return graph
+
+
+def deep(layers: int, height: int = 32, channels: int = 4) -> Graph:
+    """Convolutions of float32 one behind the other, every fifth followed by an addition of what came before it, and in
+    the middle and at the end half as many rows."""
+    rng = np.random.default_rng(5)
+    graph = Graph("deep")
+    x = Value("image", TensorType(DType.f32, (1, height, 4, channels)))
+    graph.inputs.append(x)
+    before = x
+    for number in range(layers):
+        if number % 5 == 4:
+            x = before = graph.add("add", [x, before], name=f"added{number}").output
+            continue
+        weights = graph.constant("weights", rng.integers(-1, 2, (channels, 3, 3, channels)).astype(np.float32))
+        attrs = {"pad_top": 1, "pad_left": 1, "pad_bottom": 1, "pad_right": 1}
+        if number in (layers // 2, layers - 2):
+            attrs["stride_h"] = 2
+        x = graph.add("conv2d", [x, weights], attrs, name=f"conv{number}").output
+        before = x if "stride_h" in attrs else before
+    graph.outputs = [x]
+    return graph

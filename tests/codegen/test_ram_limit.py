@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from small_models import int8_cnn, residual
+from small_models import deep, int8_cnn, residual
 
-from microlith.codegen import execute, generate
+from microlith import targets
+from microlith.codegen import execute, generate, ramlimit
 from microlith.codegen.project import draw_sample
 from microlith.errors import TargetError
 from microlith.evaluate import evaluate
+from microlith.lower import lower
 
 
 def test_a_limit_that_is_kept_changes_nothing(tmp_path: Path) -> None:
@@ -60,3 +63,48 @@ def test_the_least_that_is_told_can_be_had(tmp_path: Path) -> None:
     least = int(text.replace(",", ""))
     report = generate(graph, "cortex-m4", tmp_path / "a", ram_limit=least)
     assert report.stripes is not None and report.arena_bytes + report.stack_bytes <= least
+
+
+def test_a_limit_out_of_reach_of_a_deep_network_is_told_soon(tmp_path: Path) -> None:
+    """Of 140 layers. No division leads to less than what is told, whether the search has looked at it or not."""
+    graph = deep(140)
+    before = time.process_time()
+    with pytest.raises(TargetError) as error:
+        generate(graph, "cortex-m4", tmp_path / "a", ram_limit=1024)
+    assert time.process_time() - before < 60
+    (text,) = re.findall(r"lead to is ([0-9,]+)", error.value.what)
+    row = targets.get("cortex-m4")
+    program = lower(graph, row.isa, alignment=row.alignment, overlap=True)
+    search = ramlimit._Search(graph, ramlimit.Machine(row, (), {}), program)
+    every = {division for rows in (8, 4) for division in search._divisions(rows, 0, by_rows=False)}
+    assert len(every) > 4
+    assert int(text.replace(",", "")) <= min(ramlimit.ram_bytes(search._try(division).program) for division in every)
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_no_program_in_stripes_goes_below_its_bounds(by_rows: bool) -> None:
+    for graph in (residual(64), int8_cnn(), deep(24)):
+        row = targets.get("cortex-m4")
+        program = lower(graph, row.isa, alignment=row.alignment, overlap=True)
+        search = ramlimit._Search(graph, ramlimit.Machine(row, (), {}), program)
+        divisions = [division for rows in (8, 4, 2, 1) for division in search._divisions(rows, 0, by_rows)]
+        assert divisions
+        for division in divisions:
+            need = ramlimit.ram_bytes(search._try(division).program)
+            assert 0 < search._rough(division) <= need
+            assert 0 < search._bound(division) <= need
+
+
+def test_a_search_that_was_cut_short_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ramlimit, "_MOST_EFFORT", 1)
+    with pytest.raises(TargetError, match=r"stripes of its first layers lead to [\d,]+; those .* at best") as error:
+        generate(residual(64), "cortex-m4", tmp_path / "a", ram_limit=10)
+    found, best = (int(text.replace(",", "")) for text in re.findall(r"lead to ([0-9,]+)", error.value.what))
+    assert best < found
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[tuple[int, int | None, str]] = []
+    with pytest.raises(TargetError):
+        generate(residual(64), "host", tmp_path / "a", ram_limit=10, progress=lambda *step: told.append(step))
+    assert told and all("bytes so far" in text for _, _, text in told)
