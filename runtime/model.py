@@ -286,6 +286,12 @@ class Model:
         Raises InputError for an unknown name and ShapeError when the model cannot take them; the model then stays as
         it was. Buffers that were bound are unbound.
         """
+        if not isinstance(shapes, Mapping):
+            raise InputError(
+                f"{shapes!r} does not say which input gets which shape",
+                where=self._file.where,
+                hint="give a dict from names to shapes",
+            )
         with self._lock:
             self._open()
             wanted = dict(zip((spec.name for spec in self._inputs), self._shapes, strict=True))

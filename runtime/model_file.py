@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import weakref
 from collections.abc import Sequence
@@ -27,7 +28,13 @@ class ModelFile:
         lib = library()
         message = ffi.new("lith_message *")
         options = ffi.new("lith_model_options *", {"struct_size": ffi.sizeof("lith_model_options")})
-        options.packed_limit, options.no_winograd = packed_limit, int(not winograd)
+        try:
+            options.packed_limit = operator.index(packed_limit)
+        except (TypeError, OverflowError):
+            raise InputError(
+                f"packed_limit={packed_limit!r} is no number of bytes", hint="0 stands for 1 GiB"
+            ) from None
+        options.no_winograd = int(not winograd)
         if not isinstance(cache, WeightsCache):
             raise InputError(f"{cache!r} is no WeightsCache", hint="weights_cache=microlith.WeightsCache()")
         options.weights_cache = cache.pointer

@@ -421,3 +421,16 @@ def test_what_is_no_shape(cases: dict[str, Case], shape: Any) -> None:
     model = microlith.load(cases["mlp"].path)
     with pytest.raises(InputError, match="no shape for input 'x'"):
         model.resize({"x": shape})
+
+
+@pytest.mark.parametrize("limit", [-1, "1M", 2**70])
+def test_an_impossible_packed_limit_is_refused(limit: Any, cases: dict[str, Case]) -> None:
+    with pytest.raises(InputError, match="is no number of bytes"):
+        microlith.load(cases["mlp"].path, packed_limit=limit)
+
+
+def test_resize_wants_shapes_by_name(cases: dict[str, Case]) -> None:
+    model = microlith.load(cases["dynamic"].path)
+    for shapes in (None, [(2, 10)]):
+        with pytest.raises(InputError, match="which input gets which shape"):
+            model.resize(shapes)  # type: ignore[arg-type]
