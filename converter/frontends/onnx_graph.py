@@ -488,7 +488,9 @@ class Builder:
                 wanted.append(-1)
         if wanted.count(-1) <= 1:
             return self.add("reshape", [x], {"shape": tuple(wanted)})
-        if [dim for dim in shape if dim != 1] == [dim for dim in x.shape if dim != 1]:
+        given, kept = ([dim for dim in dims if dim != 1] for dims in (shape, x.shape))
+        same = len(given) == len(kept) and all(dim in (None, size) for dim, size in zip(given, kept, strict=True))
+        if same and given.count(None) <= 1:
             return self._with_ones(x, shape)
         if list(shape).count(None) > 1 or any(isinstance(dim, str) and dim not in x.shape for dim in shape):
             raise Reject(f"the new shape {tuple(shape)} has more than one size known only at run time", FIX_SIZES)

@@ -43,6 +43,21 @@ def test_a_part_of_several_open_dimensions(tmp_path: Path) -> None:
         hold(model, tmp_path / name, [{"x": numbers(3, 2, 5, 4)}, {"x": numbers(3, 1, 1, 4)}])
 
 
+def test_a_dimension_of_one_among_open_ones(tmp_path: Path) -> None:
+    """As PyTorch's local response normalization writes it: [b, 1, 4, h, -1] has the width as its last size."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Gather", ["sizes", "first"], ["b"]),
+        helper.make_node("Gather", ["sizes", "third"], ["h"]),
+        helper.make_node("Concat", ["b", "middle", "h", "rest"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["y"]),
+    ]
+    constants = {name: np.array([n]) for name, n in (("first", 0), ("third", 2), ("rest", -1))}
+    model = make_model(nodes, {"x": ("b", 4, "h", "w")}, ["y"], {**constants, "middle": np.array([1, 4])})
+    assert convert(save(model, tmp_path)).outputs[0].shape == ("b", 1, 4, "h", "w")
+    hold(model, tmp_path, [{"x": numbers(2, 4, 3, 5)}, {"x": numbers(1, 4, 1, 1)}])
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, 3, -1, 4])
 def test_flatten(axis: int, tmp_path: Path) -> None:
     model = node_model("Flatten", {"x": ("b", "c", "h", "w")}, axis=axis)
