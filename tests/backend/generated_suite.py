@@ -18,7 +18,20 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from onnx_suite import DIFFERS, FAILS, REFUSED, Case, Outcome, arrays_of, compare, input_names, one_line, reasons_of
+from onnx_suite import (
+    DIFFERS,
+    FAILS,
+    REFUSED,
+    Case,
+    Outcome,
+    arrays_of,
+    compare,
+    input_names,
+    one_line,
+    reasons_of,
+    with_positions,
+    with_texts,
+)
 
 from microlith import ops
 from microlith.codegen import execute, generate
@@ -26,7 +39,6 @@ from microlith.codegen.symbols import own_sources
 from microlith.converter import convert, import_model
 from microlith.errors import MicrolithError, UnsupportedError
 from microlith.ir import Graph, Value
-from microlith.runtime.facts import positions_of
 from microlith.texts import labels_in
 
 FLAGS = (
@@ -61,9 +73,8 @@ class Program:
     @property
     def given(self) -> dict[str, np.ndarray]:
         """The inputs by name, texts as the integers that stand for them."""
-        arrays = dict(zip(input_names(self.case.model), self.inputs, strict=False))
-        texts = {name: positions_of(arrays[name], self.labels[name]) for name in self.labels if name in arrays}
-        return {**arrays, **texts}
+        arrays = zip(input_names(self.case.model), self.inputs, strict=False)
+        return {name: with_positions(array, self.labels.get(name)) for name, array in arrays}
 
     def fail(self, status: str, reason: str) -> None:
         self.outcome = Outcome(status, reason)
@@ -233,8 +244,7 @@ def _outputs(program: Program, library: ctypes.CDLL, instance: Any) -> Iterator[
         array = np.empty(tensor["shape"], execute.DType[tensor["dtype"]].numpy)
         if array.nbytes:
             ctypes.memmove(array.ctypes.data, address, array.nbytes)
-        labels = program.labels.get(tensor["name"])
-        yield array if labels is None else np.asarray(labels, object)[array]
+        yield with_texts(array, program.labels.get(tensor["name"]))
 
 
 def _function(library: ctypes.CDLL, name: str, result: Any) -> Any:

@@ -26,6 +26,7 @@ from microlith import modelfile, runtime
 from microlith.converter import convert
 from microlith.errors import MicrolithError, UnsupportedError
 from microlith.ir import Graph
+from microlith.runtime.facts import positions_of
 
 DEFAULT_DOMAIN = ("", "ai.onnx")
 
@@ -160,12 +161,17 @@ class Prepared(BackendRep):  # type: ignore[misc]
         """The outputs in the order of the model."""
         with np.errstate(all="ignore"):
             results = self.model.run([np.asarray(item) for item in inputs])
-        return tuple(self._with_texts(spec.name, results[spec.name]) for spec in self.model.outputs)
+        return tuple(with_texts(results[spec.name], self.model.labels.get(spec.name)) for spec in self.model.outputs)
 
-    def _with_texts(self, name: str, result: np.ndarray) -> np.ndarray:
-        """An output with the texts that its integers stand for."""
-        labels = self.model.labels.get(name)
-        return result if labels is None or result.dtype.kind != "i" else np.asarray(labels, object)[result]
+
+def with_texts(result: np.ndarray, labels: Sequence[str] | None) -> np.ndarray:
+    """An output with the texts that its integers stand for."""
+    return result if labels is None or result.dtype.kind != "i" else np.asarray(labels, object)[result]
+
+
+def with_positions(array: np.ndarray, labels: Sequence[str] | None) -> np.ndarray:
+    """An input with the integers that stand for its texts."""
+    return array if labels is None else positions_of(array, labels)
 
 
 class MicrolithBackend(Backend):  # type: ignore[misc]

@@ -14,9 +14,20 @@ import pytest
 from generated_suite import static_graph
 from onnx import numpy_helper
 from onnx.backend.test import BackendTest
-from onnx_suite import KINDS, MicrolithBackend, arrays_of, cases, compare, input_names, run_case
+from onnx_suite import (
+    KINDS,
+    MicrolithBackend,
+    arrays_of,
+    cases,
+    compare,
+    input_names,
+    run_case,
+    with_positions,
+    with_texts,
+)
 
 from microlith.evaluate import evaluate
+from microlith.texts import labels_in
 
 HINT = "after a change that is meant: python tests/backend/operators_page.py"
 
@@ -52,9 +63,12 @@ def test_reference(kind: str, op: str) -> None:
         for inputs, outputs in case.data_sets:
             arrays = arrays_of(inputs)
             graph = static_graph(case.model, arrays)
+            labels = labels_in(graph.metadata)
+            given = zip(input_names(case.model), arrays, strict=False)
             with np.errstate(all="ignore"):
-                results = evaluate(graph, dict(zip(input_names(case.model), arrays, strict=False)))
-            outcome = compare(case, [results[value.name] for value in graph.outputs], arrays_of(outputs))
+                results = evaluate(graph, {name: with_positions(array, labels.get(name)) for name, array in given})
+            actual = [with_texts(results[value.name], labels.get(value.name)) for value in graph.outputs]
+            outcome = compare(case, actual, arrays_of(outputs))
             if outcome.status != outcomes.PASSES:
                 wrong.append(f"{case.name}: {outcome.status} {outcome.reason}")
     assert not wrong, "\n".join(wrong)

@@ -53,13 +53,14 @@ static void draw(check_case *c) {
     int32_t group_in = !c->bench && check_chance(c, 20) ? check_int(c, 1, 4) : check_dim(c, 20, 32);
     int32_t out_c = groups * check_dim(c, 20, 32);
     if (depthwise) {
-        groups = !c->bench && check_chance(c, 25) ? 8 << check_int(c, 0, 2) : check_dim(c, 40, 64);
+        groups = !c->bench && check_chance(c, 50) ? 8 << check_int(c, 0, 3) : check_dim(c, 40, 64);
         group_in = 1;
         out_c = groups * (c->bench || check_chance(c, 70) ? 1 : check_int(c, 2, 3));
     }
     const int32_t x_dims[4] = {c->bench ? 1 : check_int(c, 1, 2), check_dim(c, 12, 24), check_dim(c, 12, 24),
                                groups * group_in};
-    const bool pointwise = !c->bench && check_chance(c, 25), plain = !c->bench && !pointwise && check_chance(c, 30);
+    const bool pointwise = !c->bench && check_chance(c, 25),
+               plain = !c->bench && !pointwise && check_chance(c, depthwise ? 60 : 30);
     const int32_t kernel_h = pointwise ? 1 : plain ? 3 : check_dim(c, 5, 3);
     const int32_t kernel_w = pointwise ? 1 : plain ? 3 : check_dim(c, 5, 3);
     draw_window(c, x_dims[1], kernel_h, &p->stride_h, &p->dilation_h, &p->pad_top, &p->pad_bottom);

@@ -180,8 +180,8 @@ def test_command_line(cache: Path, tmp_path: Path) -> None:
     assert "C on host" in call(*CLI, "verify", "snake.lith", *given, cwd=tmp_path)
     assert "acme.snake" in call(*CLI, "ops", *given, cwd=tmp_path)
     assert "samples agree" in call(*CLI, "ops", "--test", *given, cwd=tmp_path)
-    assert "of the extension 'acme'" in call(*CLI, "run", "snake.lith", "--random", "1", cwd=tmp_path, code=1)
-    assert "com.acme.Snake 'snake_1'" in call(*CLI, "convert", "snake.onnx", cwd=tmp_path, code=1)
+    assert "of the extension 'acme'" in call(*CLI, "run", "snake.lith", "--random", "1", cwd=tmp_path, code=2)
+    assert "com.acme.Snake 'snake_1'" in call(*CLI, "convert", "snake.onnx", cwd=tmp_path, code=2)
 
 
 def test_installed_package_is_found(cache: Path, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_installed_package_is_found(cache: Path, tmp_path: Path) -> None:
     # A package that is broken is named, and harms nobody who does not need it.
     broken = tmp_path / "site" / "acme_ops" / "acme" / "snake_f32_c.c"
     broken.write_text(broken.read_text() + "int\n")
-    text = call(*CLI, "run", "snake.lith", "--random", "1", cwd=tmp_path, code=1, **site)
+    text = call(*CLI, "run", "snake.lith", "--random", "1", cwd=tmp_path, code=2, **site)
     assert "extension 'acme' cannot be used" in text and "snake_f32_c.c" in text
     other = onnx_model()
     other.graph.node[1].CopyFrom(helper.make_node("Neg", ["r"], ["y"]))
