@@ -247,7 +247,8 @@ static inline void nnacl_conv_rows_list(const nnacl_conv2d_params *p, nnacl_conv
     char *space = (char *)workspace + NNACL_CONV_ROWS * (size_t)rows.taps * sizeof(void *);
     const ptrdiff_t image_step = (ptrdiff_t)p->in_c * rows.element * p->in_w * p->in_h;
     const size_t run = (size_t)rows.run * (size_t)rows.element;
-    if (rows.taps * p->stride_h * p->stride_w == 1 && p->pad_top + p->pad_left + p->pad_bottom + p->pad_right == 0 &&
+    if (rows.taps == 1 && p->stride_h == 1 && p->stride_w == 1 &&
+        p->pad_top + p->pad_left + p->pad_bottom + p->pad_right == 0 &&
         rows.kind == NNACL_CONV_TAPS) { /* the input's positions one by one */
         const ptrdiff_t step = (ptrdiff_t)p->in_c * rows.element;
         for (int32_t i = 0; i < count; i++) {
