@@ -18,6 +18,7 @@ from ..stripes import Arrival, can_arrive, has_channels_first, stripe, stripe_ar
 from ..targets import Target
 from . import stripe_bounds, variants
 from .by_rows import Arrivals
+from .stack_depth import can_measure
 from .view import STACK_BASE, stack_bytes
 
 _MOST_CUTS = 6
@@ -28,6 +29,15 @@ _MOST_STRIPES = 64
 """A concatenation puts no more than so many together."""
 _MOST_EFFORT = 20_000
 """Kernel calls of all programs together that are lowered in search of the fewest bytes."""
+
+
+class RamLimitError(TargetError):
+    """No program keeps to the limit. ``need`` are the bytes of arena and stack of the smallest, ``stack`` those among
+    them that are an estimate."""
+
+    def __init__(self, what: str, *, where: str, hint: str, need: int, stack: int) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.need, self.stack = need, stack
 
 
 @dataclass(frozen=True)
@@ -109,10 +119,13 @@ def fit(graph: Graph, machine: Machine, program: Program, limit: int, where: str
     if found is not None:
         return search.fitted(found)
     error = search.too_small(limit, where)
-    if not can_arrive(graph) and (other := search.within(limit, by_rows=True) or search.least) is not None:
-        rows = f"with --input-by-rows, so that the input never lies there as a whole, {ram_bytes(other.program):,} "
-        needed = "would be needed" if search.within_reach is None else "would suffice"
-        error.hint = f"{rows}{'suffice' if ram_bytes(other.program) <= limit else needed}; or {error.hint}"
+    if not can_arrive(graph):
+        other = search.within(limit, by_rows=True) or search.least
+        least = None if other is None else ram_bytes(other.program)
+        if least is not None and not (isinstance(error, RamLimitError) and least >= error.need):
+            rows = f"with --input-by-rows, so that the input never lies there as a whole, {least:,} "
+            needed = "would be needed" if search.within_reach is None else "would suffice"
+            error.hint = f"{rows}{'suffice' if least <= limit else needed}; or {error.hint}"
     elif len(graph.inputs) == 1 and has_channels_first(graph):
         error.hint = f"with --input-layout nhwc at conversion and --input-by-rows it may fit; or {error.hint}"
     raise error
@@ -219,15 +232,20 @@ class _Search:
         if self.overfull is not None:
             text = "" if limit is None else f"; the limit is {limit:,}"
             return TargetError(f"even in stripes, {self.overfull.what}{text}", where=where, hint=hint)
-        least = f"stripes cannot help: {self.end}"
+        least, smallest = f"stripes cannot help: {self.end}", self.program
         if self.least is not None:
-            fewest = min(ram_bytes(self.least.program), ram_bytes(self.program))
+            smallest = min(self.least.program, self.program, key=ram_bytes)
+            fewest = ram_bytes(smallest)
             least = f"the least that stripes of its first layers lead to is {fewest:,} ({self.end})"
             if self.within_reach is not None and self.within_reach < fewest:
                 untried = f"those that were not tried, for there are too many, lead to {self.within_reach:,} at best"
                 least = f"stripes of its first layers lead to {fewest:,}; {untried} ({self.end})"
-        need = f"the model needs {ram_bytes(self.program):,} bytes of arena and stack, and {least}"
-        return TargetError(need if limit is None else f"{need}; the limit is {limit:,}", where=where, hint=hint)
+        what = f"the model needs {ram_bytes(self.program):,} bytes of arena and stack, and {least}"
+        what = what if limit is None else f"{what}; the limit is {limit:,}"
+        need, stack = ram_bytes(smallest), stack_bytes(smallest)
+        if limit is not None and need - stack < limit and can_measure(self.machine.target):
+            hint = f"{stack:,} of them are an estimate of the stack: --measure counts what it really takes; or {hint}"
+        return RamLimitError(what, where=where, hint=hint, need=need, stack=stack)
 
     def within(self, limit: int, *, by_rows: bool) -> _Found | None:
         """Of the coarsest stripes that keep to the limit, those that copy the fewest bytes."""

@@ -11,7 +11,7 @@
 
 /* Columns of one tap and stride 1 are neighbours whatever their row: an image is one long row. */
 static bool is_pointwise(const nnacl_conv2d_params *p) {
-    return p->kernel_h * p->kernel_w == 1 && p->stride_h * p->stride_w == 1 && p->out_h == p->in_h &&
+    return p->kernel_h * p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->out_h == p->in_h &&
            p->out_w == p->in_w && p->pad_top + p->pad_left == 0;
 }
 

@@ -166,7 +166,7 @@ static inline void nnacl_mve_walk(const nnacl_ctx *ctx, const nnacl_conv2d_param
     const nnacl_mve_job j = {
         .p = p,
         .runs = runs,
-        .is_pointwise = p->kernel_h * p->kernel_w == 1 && p->stride_h * p->stride_w == 1 && p->in_h == p->out_h &&
+        .is_pointwise = p->kernel_h * p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && p->in_h == p->out_h &&
                         p->in_w == p->out_w && p->pad_top + p->pad_left == 0,
         .is_joined = chunked.count != runs.count,
         .table = table,

@@ -12,6 +12,7 @@ from small_models import deep, int8_cnn, residual
 
 from microlith import targets
 from microlith.codegen import execute, generate, ramlimit
+from microlith.codegen.measured import generate_measured
 from microlith.codegen.project import draw_sample
 from microlith.errors import TargetError
 from microlith.evaluate import evaluate
@@ -108,3 +109,36 @@ def test_progress_is_told(tmp_path: Path) -> None:
     with pytest.raises(TargetError):
         generate(residual(64), "host", tmp_path / "a", ram_limit=10, progress=lambda *step: told.append(step))
     assert told and all("bytes so far" in text for _, _, text in told)
+
+
+def test_a_limit_between_estimate_and_measure_is_kept_when_measured(tmp_path: Path) -> None:
+    """The estimate of the stack is on the safe side; --measure judges by what the compiler makes."""
+    graph = residual(64)
+    with pytest.raises(TargetError) as error:
+        generate(graph, "cortex-m4", tmp_path / "a", ram_limit=10)
+    assert "--measure" not in error.value.hint  # whatever the stack takes, the arena alone is larger
+    least = int(re.findall(r"lead to is ([0-9,]+)", error.value.what)[0].replace(",", ""))
+    estimated = generate(graph, "cortex-m4", tmp_path / "b", ram_limit=least)
+    with pytest.raises(TargetError, match="the limit is") as error:
+        generate(graph, "cortex-m4", tmp_path / "c", ram_limit=least - 1)
+    assert "--measure" in error.value.hint
+
+    report = generate_measured(graph, "cortex-m4", tmp_path / "c", ram_limit=least - 1)
+    need = report.arena_bytes + report.stack_bytes
+    assert report.stack_bytes < estimated.stack_bytes and need < least
+    generate_measured(graph, "cortex-m4", tmp_path / "d", ram_limit=need)
+    project = execute.Project.open(tmp_path / "d")
+    execute.build(project)
+    execute.run(project, [draw_sample(graph, {}, 1)])
+    with pytest.raises(TargetError, match=f"needs {need:,} bytes of arena and stack at least, as measured"):
+        generate_measured(graph, "cortex-m4", tmp_path / "e", ram_limit=need - 1)
+    assert not (tmp_path / "e").exists()
+
+
+def test_rows_are_only_recommended_where_they_save_bytes(tmp_path: Path) -> None:
+    graph = int8_cnn()
+    with pytest.raises(TargetError) as error:
+        generate(graph, "cortex-m4", tmp_path / "a", ram_limit=100)
+    least = int(re.findall(r"lead to is ([0-9,]+)", error.value.what)[0].replace(",", ""))
+    offered = re.findall(r"--input-by-rows.*?([0-9,]+) would be needed", error.value.hint)
+    assert all(int(bytes_.replace(",", "")) < least for bytes_ in offered)
