@@ -13,6 +13,9 @@ import onnx.parser
 import onnxruntime
 import pytest
 
+from microlith import targets
+from microlith.codegen.execute import missing_tools
+
 from .conftest import Cli
 
 COMMANDS = ("convert", "inspect", "run", "bench", "codegen", "check", "verify", "ops")
@@ -116,6 +119,17 @@ def test_verify_of_a_loop(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("verify", tmp_path / "m.lith", "--json")
     assert outcome.code == 0, outcome.err
     assert json.loads(outcome.out)["passed"]
+
+
+@pytest.mark.parametrize(("target", "same"), [("cortex-m55", False), ("cortex-m4", True)])
+def test_verify_floats_on_a_board(cli: Cli, lith_file: Path, target: str, same: bool) -> None:
+    """Vectors of floats round sums in another order; scalar kernels owe the bytes of portable C."""
+    if missing := missing_tools(targets.get(target)):
+        pytest.skip(f"needs {', '.join(missing)}")
+    outcome = cli("verify", lith_file, "--json", "--target", target)
+    assert outcome.code == 0, outcome.err
+    (group,) = [group for group in json.loads(outcome.out)["equal_bytes"] if "C on host" in group]
+    assert (f"C on {target}" in group) == same
 
 
 def test_verify_on_host(cli: Cli, lith_file: Path) -> None:
