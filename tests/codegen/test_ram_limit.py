@@ -16,6 +16,7 @@ from microlith.codegen.measured import generate_measured
 from microlith.codegen.project import draw_sample
 from microlith.errors import TargetError
 from microlith.evaluate import evaluate
+from microlith.ir import Graph
 from microlith.lower import lower
 
 
@@ -135,10 +136,11 @@ def test_a_limit_between_estimate_and_measure_is_kept_when_measured(tmp_path: Pa
     assert not (tmp_path / "e").exists()
 
 
-def test_rows_are_only_recommended_where_they_save_bytes(tmp_path: Path) -> None:
-    graph = int8_cnn()
+@pytest.mark.parametrize(("graph", "saves"), [(int8_cnn(), False), (residual(64), True)], ids=["no", "yes"])
+def test_rows_are_only_recommended_where_they_save_bytes(tmp_path: Path, graph: Graph, saves: bool) -> None:
     with pytest.raises(TargetError) as error:
         generate(graph, "cortex-m4", tmp_path / "a", ram_limit=100)
-    least = int(re.findall(r"lead to is ([0-9,]+)", error.value.what)[0].replace(",", ""))
+    (least,) = re.findall(r"lead to is ([0-9,]+)", error.value.what)
     offered = re.findall(r"--input-by-rows.*?([0-9,]+) would be needed", error.value.hint)
-    assert all(int(bytes_.replace(",", "")) < least for bytes_ in offered)
+    assert bool(offered) == saves
+    assert all(int(text.replace(",", "")) < int(least.replace(",", "")) for text in offered)
