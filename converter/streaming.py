@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ..binding import describe
 from ..errors import InputError
 from ..ir import Graph, Node, State, TensorType, Value
+from ..row_copies import RowCopy, with_size
 from ..row_rules import RowPrefix, row_prefix, sources_of
 
 
@@ -53,14 +54,11 @@ class _Part:
     """The first row of the window that anything needs."""
 
 
-class _Steps:
+class _Steps(RowCopy):
     def __init__(self, graph: Graph, prefix: RowPrefix, rows: int) -> None:
-        self.old, self.prefix = graph, prefix
-        self.new = Graph(graph.name, contract=graph.contract)
+        super().__init__(graph, prefix)
         self.parts: dict[Value, _Part] = {}
         self.region: list[Node] = []
-        self.copies: dict[Value, Value] = {}
-        """By values of the old graph: whole ones."""
         self.fresh: dict[Value, Value] = {}
         """New rows, and with those before them as far as they are needed."""
         self.held: dict[Value, Value] = {}
@@ -114,7 +112,7 @@ class _Steps:
 
     def run(self) -> Graph:
         (source,) = self.old.inputs
-        shape = _with(source.type.static_shape, self.prefix.axes[source], self.parts[source].new)
+        shape = with_size(source.type.static_shape, self.prefix.axes[source], self.parts[source].new)
         piece = Value(source.name, TensorType(source.dtype, shape), quant=source.quant)
         self.new.inputs.append(piece)
         self._hold(source, piece)
@@ -122,7 +120,7 @@ class _Steps:
             self._extend(node)
         for node in self.old.nodes:
             if node not in self.region:
-                self._copy(node)
+                self.copy_node(node)
         self.new.outputs = [self.fresh.get(value) or self.copies[value] for value in self.old.outputs]
         for old, new in zip(self.old.outputs, self.new.outputs, strict=True):
             new.name = old.name
@@ -134,13 +132,13 @@ class _Steps:
         self.fresh[value] = self.held[value] = fresh
         kept = part.height - part.begin - part.new
         if kept > 0:
-            type = TensorType(value.dtype, _with(value.type.static_shape, axis, kept))
+            type = TensorType(value.dtype, with_size(value.type.static_shape, axis, kept))
             before = Value(self.old.unique_name(f"{value.name}_before"), type, quant=value.quant)
             both = self.new.add(
                 "concat", [before, fresh], {"axis": axis}, name=f"{value.name} so far", quant=value.quant
             )
             self.held[value] = both.output
-            after = self._slice(both.output, axis, part.new, part.new + kept)
+            after = self.slice_rows(both.output, part.new, part.new + kept, value)
             self.new.states.append(State(before, after))
         if part.begin == 0:
             self.copies[value] = self.held[value]
@@ -149,47 +147,17 @@ class _Steps:
         rule, part = self.prefix.rules[node], self.parts[node.output]
         first, last = self._first(node), rule.window.end(part.height)
         inputs = [
-            None if value is None else self._constant(value) if value.is_constant else self._rows(value, first, last)
+            None if value is None else self.constant(value) if value.is_constant else self._rows(value, first, last)
             for value in node.inputs
         ]
         height = self.parts[sources_of(node)[0]].height
         attrs = {**node.attrs, **rule.cut(part.height - part.new, part.height, height)}
         made = self.new.add(node.op, inputs, attrs, name=node.name, source=node.source, quant=node.output.quant).output
-        assert made.type.static_shape == _with(node.output.type.static_shape, rule.axis, part.new)
+        assert made.type.static_shape == with_size(node.output.type.static_shape, rule.axis, part.new)
         self._hold(node.output, made)
 
     def _rows(self, value: Value, first: int, last: int) -> Value:
         part = self.parts[value]
         if (first, last) == (part.begin, part.height):
             return self.held[value]
-        return self._slice(self.held[value], self.prefix.axes[value], first - part.begin, last - part.begin)
-
-    def _slice(self, value: Value, axis: int, begin: int, end: int) -> Value:
-        shape = value.type.static_shape
-        attrs = {
-            "start": _with((0,) * len(shape), axis, begin),
-            "size": _with(shape, axis, end - begin),
-            "step": (1,) * len(shape),
-        }
-        return self.new.add("slice", [value], attrs, name=f"rows of {value.name}", quant=value.quant).output
-
-    def _constant(self, value: Value) -> Value:
-        if value not in self.copies:
-            assert value.data is not None
-            self.copies[value] = Value(value.name, value.type, data=value.data, quant=value.quant)
-        return self.copies[value]
-
-    def _copy(self, node: Node) -> None:
-        inputs = [
-            None if value is None else self._constant(value) if value.is_constant else self.copies[value]
-            for value in node.inputs
-        ]
-        names = [value.name for value in node.outputs]
-        made = self.new.add(node.op, inputs, node.attrs, name=node.name, source=node.source, output_names=names)
-        for old, new in zip(node.outputs, made.outputs, strict=True):
-            new.quant = old.quant
-            self.copies[old] = new
-
-
-def _with(sizes: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    return (*sizes[:axis], size, *sizes[axis + 1 :])
+        return self.slice_rows(self.held[value], first - part.begin, last - part.begin, value)

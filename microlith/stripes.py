@@ -12,12 +12,12 @@ need, and nobody has to hold the whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from .ir import Graph, Node, TensorType, Value
-from .row_rules import RowPrefix, Window, row_prefix, sources_of
+from .row_copies import RowCopy, with_size
+from .row_rules import Window, row_prefix, sources_of
 
 
 def prefix_length(graph: Graph) -> int:
@@ -43,19 +43,17 @@ class _Rows:
     end: int
 
 
-class _Striper:
+class _Striper(RowCopy):
     """The striped copy of a graph while it is made."""
 
     def __init__(self, graph: Graph, length: int, count: int, arriving: Value | None = None) -> None:
-        self.old, self.count = graph, count
-        self.prefix: RowPrefix = row_prefix(graph)
+        super().__init__(graph, row_prefix(graph))
+        self.count = count
         self.region = self.prefix.nodes[:length]
         self.arriving = arriving
         self.arrivals: list[Arrival] = []
         self.made: list[Value] = [] if arriving is None else [arriving]
         self.made += [node.output for node in self.region]
-        self.new = Graph(graph.name, contract=graph.contract, metadata=dict(graph.metadata))
-        self.copies: dict[Value, Value] = {}
         self.done = dict.fromkeys(self.made, 0)
         self.window: dict[Value, _Rows] = {}
         self.pieces: dict[Value, list[Value]] = {
@@ -85,7 +83,7 @@ class _Striper:
             self.copies[value].name = value.name
         for node in self.old.nodes:
             if node not in self.region:
-                self._copy(node)
+                self.copy_node(node)
         self.new.outputs = [self.copies[value] for value in self.old.outputs]
         return self.new
 
@@ -115,7 +113,7 @@ class _Striper:
     def _arrive(self, value: Value, end: int, keep: int) -> None:
         """The next rows of the input, as an input of their own."""
         begin = self.done[value]
-        shape = _with(value.type.static_shape, self.prefix.axes[value], end - begin)
+        shape = with_size(value.type.static_shape, self.prefix.axes[value], end - begin)
         piece = Value(f"{value.name} rows {begin}..{end - 1}", TensorType(value.dtype, shape), quant=value.quant)
         self.new.inputs.append(piece)
         self.arrivals.append(Arrival(piece, begin, end))
@@ -127,17 +125,13 @@ class _Striper:
         height = self.prefix.height(sources_of(node)[0])
         first, last = rule.window.begin(begin), min(height, rule.window.end(end))
         inputs = [
-            None
-            if source is None
-            else self._constant(source)
-            if source.is_constant
-            else self._rows(source, first, last)
+            None if source is None else self.constant(source) if source.is_constant else self._rows(source, first, last)
             for source in node.inputs
         ]
         attrs = {**node.attrs, **rule.cut(begin, end, height)}
         label = f"{node.name} rows {begin}..{end - 1}"
         made = self.new.add(node.op, inputs, attrs, name=label, source=node.source, quant=value.quant).output
-        assert made.type.static_shape == _with(value.type.static_shape, rule.axis, end - begin)
+        assert made.type.static_shape == with_size(value.type.static_shape, rule.axis, end - begin)
         self._hold(value, made, begin, end, keep)
 
     def _hold(self, value: Value, made: Value, begin: int, end: int, keep: int) -> None:
@@ -151,7 +145,7 @@ class _Striper:
         if held is None or keep >= begin:
             self.window[value] = _Rows(made, begin, end)
             return
-        carried = self._slice(held.value, keep - held.begin, begin - held.begin, value)
+        carried = self.slice_rows(held.value, keep - held.begin, begin - held.begin, value)
         label = f"{made.name} and before"
         attrs = {"axis": self.prefix.axes[value]}
         both = self.new.add("concat", [carried, made], attrs, name=label, quant=value.quant)
@@ -161,41 +155,11 @@ class _Striper:
         """Rows of a value that exists as a whole, or of which the window holds them."""
         if value not in self.made:
             whole = self.copies[value]
-            return whole if end - begin == self.prefix.height(value) else self._slice(whole, begin, end, value)
+            return whole if end - begin == self.prefix.height(value) else self.slice_rows(whole, begin, end, value)
         held = self.window[value]
         if (held.begin, held.end) == (begin, end):
             return held.value
-        return self._slice(held.value, begin - held.begin, end - held.begin, value)
-
-    def _slice(self, value: Value, begin: int, end: int, origin: Value) -> Value:
-        shape, axis = value.type.static_shape, self.prefix.axes[origin]
-        attrs = {
-            "start": _with((0,) * len(shape), axis, begin),
-            "size": _with(shape, axis, end - begin),
-            "step": (1,) * len(shape),
-        }
-        return self.new.add("slice", [value], attrs, name=f"rows of {origin.name}", quant=origin.quant).output
-
-    def _constant(self, value: Value) -> Value:
-        if value not in self.copies:
-            assert value.data is not None
-            self.copies[value] = Value(value.name, value.type, data=value.data, quant=value.quant)
-        return self.copies[value]
-
-    def _copy(self, node: Node) -> None:
-        inputs = [
-            None if value is None else self._constant(value) if value.is_constant else self.copies[value]
-            for value in node.inputs
-        ]
-        names = [value.name for value in node.outputs]
-        made = self.new.add(node.op, inputs, node.attrs, name=node.name, source=node.source, output_names=names)
-        for old, new in zip(node.outputs, made.outputs, strict=True):
-            new.quant = old.quant
-            self.copies[old] = new
-
-
-def _with(sizes: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
-    return (*sizes[:axis], size, *sizes[axis + 1 :])
+        return self.slice_rows(held.value, begin - held.begin, end - held.begin, value)
 
 
 def stripe(graph: Graph, length: int, count: int) -> Graph:

@@ -11,6 +11,8 @@ from mlperf_tiny import SHARED
 from tflite_builder import TfliteBuilder
 
 from microlith import convert, load
+from microlith.converter import import_model
+from microlith.converter.streaming import stream
 from microlith.errors import InputError
 from microlith.ir import Graph
 
@@ -51,6 +53,13 @@ def listener(stride: int = 1, same: bool = False) -> TfliteBuilder:
     out = b.output((1, 3), "int8", name="scores", scale=0.2)
     b.operator("FULLY_CONNECTED", [flat, weights, -1], [out], "FullyConnectedOptions")
     return b
+
+
+def test_labels_stay() -> None:
+    """What the metadata says of the scores, it says of those of the stream."""
+    graph = import_model(listener().build())
+    graph.metadata["labels/scores"] = "yes\nno\nnoise"
+    assert stream(graph, 2).metadata == graph.metadata
 
 
 def check(data: bytes, graph: Graph, folder: Path, rows: int, steps: int) -> None:
