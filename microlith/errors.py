@@ -57,6 +57,10 @@ class ShapeError(MicrolithError):
     """Shapes do not fit, or a shape must be known and is not."""
 
 
+class OpenShapeError(ShapeError, ValueError):
+    """A shape must be known, and has sizes that are not."""
+
+
 class InputError(MicrolithError):
     """A caller gave an input with a wrong name, shape or type."""
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import DType
+from .errors import OpenShapeError
 from .size_ranges import SizeRange
 
 Dim = int | str
@@ -37,9 +38,12 @@ class TensorType:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The shape; ``ValueError`` when it has a symbol."""
+        """The shape; OpenShapeError when it has a symbol."""
         if not self.is_static:
-            raise ValueError(f"shape {self.shape} has symbols")
+            shape = ", ".join(map(str, self.shape))
+            raise OpenShapeError(
+                f"it needs to know all sizes of a tensor of shape [{shape}], which is known at run time"
+            )
         return tuple(int(dim) for dim in self.shape)
 
     @property

@@ -35,6 +35,7 @@ from . import (
     tflite_numeric,
     tflite_rnn,
     tflite_svdf,
+    tflite_unpool,
 )
 from .problems import CHANGE_IT, problem
 from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
@@ -64,7 +65,11 @@ WIDENED = {*tflite_math.ROWS, *tflite_numeric.ROWS} - {
 COMPLEX_ROWS: Mapping[str, Row] = tflite_complex.ROWS
 """The same for operators that take or give complex numbers."""
 
-CUSTOM_ROWS: Mapping[str, Row] = {**tflite_detection.CUSTOM_ROWS, **tflite_image.CUSTOM_ROWS}
+CUSTOM_ROWS: Mapping[str, Row] = {
+    **tflite_detection.CUSTOM_ROWS,
+    **tflite_image.CUSTOM_ROWS,
+    **tflite_unpool.CUSTOM_ROWS,
+}
 """Custom operator -> its conversion."""
 
 
@@ -209,7 +214,7 @@ class Importer:
         node = self.graph.add(
             "reshape",
             [value],
-            {"shape": value.type.static_shape},
+            {"shape": tuple(dim if isinstance(dim, int) else 0 for dim in value.shape)},
             name=name,
             output_names=[self.builder.unique(name)],
             quant=value.quant,

@@ -83,8 +83,8 @@ def l2_pool_2d(node: TfliteNode) -> Value:
 def transpose_conv(node: TfliteNode) -> Value:
     """A transposed convolution; its output shape is an input."""
     options = node.options("TransposeConvOptions", required=True)
-    sizes, weights, x, bias = node.ints(0, "the output shape"), node.value(1), node.value(2), node.optional(3)
-    filters = node.shape(1)
+    weights, x, bias, filters = node.value(1), node.value(2), node.optional(3), node.shape(1)
+    sizes = _output_shape(node)
     require(len(sizes) == len(node.shape(2)) == len(filters) == 4, "not two-dimensional")
     require(sizes[3] == filters[0], f"filters {list(filters)} do not make {sizes[3]} channels")
     require(not check_weights(node, x, weights), "float32 with int8 weights is not supported")
@@ -98,6 +98,16 @@ def transpose_conv(node: TfliteNode) -> Value:
         attrs["rounding"] = TFLITE_UP_BY_8
     turned = _turned(node, 1, (1, 2, 3, 0))
     return node.add("conv_transpose", [x, turned, bias], attrs, quant=node.output_quant())
+
+
+def _output_shape(node: TfliteNode) -> list[int]:
+    """The output's shape: a constant input. Where it is an input of the model, what the file states of the output, as
+    TFLite Micro takes it."""
+    tensor = node.output_tensor()
+    is_stated = len(tensor.shape) == 4 and min(tensor.shape) > 0 and -1 not in tensor.signature
+    if is_stated and node.has(0) and node.value(0) in node.builder.graph.inputs:
+        return list(tensor.shape)
+    return node.ints(0, "the output shape")
 
 
 def _turned(node: TfliteNode, index: int, perm: Sequence[int]) -> Value:

@@ -59,10 +59,13 @@ def one_hot(node: TfliteNode) -> Value:
 
 
 def top_k(node: TfliteNode) -> list[Value]:
-    x, k = node.value(0), node.ints(1, "k")
+    x, number = node.value(0), node.value(1)
+    attrs: dict[str, Any] = {"axis": len(x.shape) - 1, "to": node.output_type(1).dtype.value}
+    if number.data is None:
+        return node.add_all("top_k", [x, number], attrs, quants=[node.output_quant()])
+    k = node.ints(1, "k")
     require(len(k) == 1 and 0 <= k[0] <= node.shape(0)[-1], f"k {k} for shape {list(node.shape(0))}")
-    attrs: dict[str, Any] = {"axis": len(x.shape) - 1, "k": k[0], "to": node.output_type(1).dtype.value}
-    return node.add_all("top_k", [x], attrs, quants=[node.output_quant()])
+    return node.add_all("top_k", [x], {**attrs, "k": k[0]}, quants=[node.output_quant()])
 
 
 def reverse_sequence(node: TfliteNode) -> Value:

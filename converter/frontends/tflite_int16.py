@@ -124,6 +124,16 @@ def _abs(node: TfliteNode) -> Value:
     return result(node, size, float(np.float32(x.scale[0]) / np.float32(y.scale[0])))
 
 
+def _rsqrt(node: TfliteNode) -> Value:
+    """Numbers that have no root, which LiteRT refuses, and 0 give the largest result."""
+    most = np.float32(32767) * np.float32(fixed_scale(node))
+
+    def inverse_root(x: np.ndarray) -> np.ndarray:
+        return np.where(x <= 0, most, np.float32(1) / np.sqrt(np.maximum(x, np.float32(1e-30))))
+
+    return by_curve(node, inverse_root)
+
+
 ROWS: Mapping[str, Callable[[TfliteNode], Value]] = {
     "ABS": _abs,
     "EXP": lambda node: by_curve(node, FLOAT_FUNCTIONS["exp"]),
@@ -132,6 +142,7 @@ ROWS: Mapping[str, Callable[[TfliteNode], Value]] = {
     "LOGISTIC": _sigmoid(tanh=False),
     "RELU": lambda node: leaky(node, 0.0),
     "RELU6": lambda node: leaky(node, 0.0, 6.0),
+    "RSQRT": _rsqrt,
     "TANH": _sigmoid(tanh=True),
 }
 """Operators that have an int16 form of their own."""

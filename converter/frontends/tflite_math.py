@@ -266,11 +266,39 @@ def batch_matmul(node: TfliteNode) -> Value:
     a, b = node.value(0), node.value(1)
     if a.dtype is DType.f32 and b.dtype is DType.s8 and is_quantized(b):
         return _hybrid_matmul(node, options)
+    if a.dtype is DType.s16 and b.dtype is DType.s8 and is_quantized(a) and is_quantized(b):
+        return _wide_matmul(node, options)
     known = a.dtype is b.dtype and (a.dtype is DType.f32 or a.dtype in (DType.s8, DType.s16))
     require(known, f"{a.dtype.name} by {b.dtype.name} is not supported")
     require(a.dtype is DType.f32 or (is_quantized(a) and is_quantized(b)), "integers without scales are not supported")
     attrs = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
     return node.add("matmul", [a, b], attrs, quant=node.output_quant() if is_quantized(a) else None)
+
+
+def _wide_matmul(node: TfliteNode, options: Any) -> Value:
+    """int16 by int8. A constant matrix is the weights of a layer, any other is widened."""
+    a, b, shape = node.value(0), node.value(1), node.shape(1)
+    flags = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
+    assert b.quant is not None
+    if b.data is None or math.prod(shape[:-2]) > 1 or options.AdjX() or len(a.shape) < len(shape):
+        require(b.quant.is_per_tensor, "the second operand has several scales")
+        wide = node.add("requantize", [b], {"to": DType.s16.value}, quant=Quant.per_tensor(float(b.quant.scale[0]), 0))
+        return node.add("matmul", [a, wide], flags, quant=node.output_quant())
+    matrix = b.data.reshape(shape[-2:])
+    return node.add(
+        "dense", [a, _columns_first(node, b, matrix, bool(options.AdjY())), None], quant=node.output_quant()
+    )
+
+
+def _columns_first(node: TfliteNode, b: Value, matrix: np.ndarray, turned: bool) -> Value:
+    """The weights of a layer, [units, depth], that is the product by ``matrix``; ``turned`` ones lie so in the file."""
+    assert b.quant is not None
+    axis = b.quant.axis
+    if axis is not None:
+        axis = axis - (len(b.shape) - 2) if turned else len(b.shape) - 1 - axis
+        require(axis == 0, "the scales of the weights are along their depth")
+    data = np.ascontiguousarray(matrix if turned else matrix.T)
+    return node.const(data, Quant(b.quant.scale, b.quant.zero_point, axis), suffix="weights")
 
 
 def _hybrid_matmul(node: TfliteNode, options: Any) -> Value:

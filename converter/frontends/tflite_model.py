@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import tflite
+from flatbuffers import number_types
 
 from microlith.dtypes import DType
 from microlith.errors import ModelFormatError
@@ -138,6 +139,15 @@ def read_model(data: bytes | mmap.mmap, *, where: str) -> TfliteModel:
     return TfliteModel(model.Version(), _text(model.Description()), subgraphs)
 
 
+def _builtin_code(code: Any) -> int:
+    """The field ``builtin_code`` of an operator code; 0 when it is not there.
+
+    The accessor of the package ``tflite`` ignores numbers that the older field of one byte could hold as well.
+    """
+    field = code._tab.Offset(10)
+    return int(code._tab.Get(number_types.Int32Flags, field + code._tab.Pos)) if field else 0
+
+
 def _text(raw: bytes | None) -> str:
     return raw.decode("utf-8", "replace") if raw else ""
 
@@ -157,7 +167,7 @@ class _Reader:
 
     def _code(self, index: int) -> tuple[str, bool]:
         code = self.model.OperatorCodes(index)
-        number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+        number = max(_builtin_code(code), code.DeprecatedBuiltinCode())
         if number == tflite.BuiltinOperator.CUSTOM:
             return _text(code.CustomCode()) or "CUSTOM", True
         return operator_names().get(number, f"builtin operator {number}"), False
@@ -293,7 +303,10 @@ class _Reader:
         count = table.ScaleLength()
         axis = table.QuantizedDimension() if count > 1 else None
         if axis is not None and not (0 <= axis < len(shape) and shape[axis] == count):
-            raise self.fail(place, f"{count} scales along dimension {axis} of shape {list(shape)}")
+            # Some exporters give a bias the dimension of its weights.
+            if shape.count(count) != 1 or int(np.prod(shape)) != count:
+                raise self.fail(place, f"{count} scales along dimension {axis} of shape {list(shape)}")
+            axis = shape.index(count)
         scale = np.array(table.ScaleAsNumpy(), np.float32)
         if not np.all(np.isfinite(scale)) or np.any(scale < 0):
             raise self.fail(place, "a scale is negative, infinite or not a number")

@@ -17,7 +17,7 @@ _FEATURES, _TIMES, _BIAS, _STATE = 1, 2, 3, 4
 
 
 def svdf(node: TfliteNode) -> Value:
-    """In float, with weights of 8 bits (used as real numbers), and in int8 with an int16 memory."""
+    """In float, with weights of 8 bits (used as real numbers), and in int8 with a memory of int16 or int8."""
     options, x = node.options("SVDFOptions"), node.value(0)
     features, times = node.value(_FEATURES), node.value(_TIMES)
     require(features.is_constant and times.is_constant, "the weights must be constant")
@@ -62,7 +62,10 @@ def _real(value: Value) -> np.ndarray:
 def _integer(node: TfliteNode, x: Value, rank: int) -> Value:
     features, times, state = node.value(_FEATURES), node.value(_TIMES), node.variable(_STATE)
     types = features.dtype, times.dtype, state.dtype
-    require(types == (DType.s8, DType.s16, DType.s16), "weights and memory must be int8, int16 and int16")
+    if types == (DType.s8, DType.s8, DType.s8):
+        return _bytes(node, x, rank)
+    known = types == (DType.s8, DType.s16, DType.s16)
+    require(known, "weights and memory must be int8, int16 and int16, or all of them int8")
     y_quant = node.output_quant()
     state_mult, state_shift = quantize_multiplier(_scale(x.quant) * _scale(features.quant) / _scale(state.quant))
     y_mult, y_shift = quantize_multiplier(_scale(state.quant) * _scale(times.quant) / _scale(y_quant))
@@ -79,6 +82,30 @@ def _integer(node: TfliteNode, x: Value, rank: int) -> Value:
     y, memory = node.add_all("svdf", inputs, attrs, quants=[y_quant, state.quant])
     node.assign(_STATE, memory)
     return y
+
+
+def _bytes(node: TfliteNode, x: Value, rank: int) -> Value:
+    """All in int8, as TFLite Micro computes it: the memory has a zero point, which is added without saturation.
+
+    The features of a step are a product of matrices, and the weighing of a memory [units, rank * steps] a convolution
+    over one position in as many groups as there are units: the ops that round twice, as TFLite Micro does.
+    """
+    features, times, state = node.value(_FEATURES), node.value(_TIMES), node.variable(_STATE)
+    (filters, steps), batch, zero = times.type.static_shape, x.type.static_shape[0], _zero(state.quant)
+    units = filters // rank
+    found = node.add("matmul", [x, features], {"transpose_b": 1}, quant=Quant.per_tensor(_scale(state.quant), 0))
+    moved = (np.arange(-128, 128) + zero).astype(np.int8)
+    found = node.add("lut", [found, node.const(moved, suffix="zero_point")], quant=state.quant)
+    new = node.reshape(found, (batch, filters, 1))
+    if steps > 1:
+        old = part(node, node.reshape(state, (batch, filters, steps)), 2, 1, steps - 1)
+        new = node.add("concat", [old, new], {"axis": 2}, quant=state.quant)
+    node.assign(_STATE, node.reshape(new, state.type.static_shape))
+    data = node.array(_TIMES, "the weights").reshape(units, 1, 1, rank * steps)
+    weights = node.const(data, times.quant, suffix="times")
+    image = node.reshape(new, (batch, 1, 1, filters * steps))
+    y = node.add("conv2d", [image, weights, node.optional(_BIAS)], {"groups": units}, quant=node.output_quant())
+    return node.reshape(y, (batch, units))
 
 
 def _scale(quant: Quant | None) -> float:

@@ -17,6 +17,7 @@ from litert_rung import compare
 from tflite_builder import Sparsity, TfliteBuilder
 
 from microlith.converter.frontends.tflite import import_tflite, load_tflite, supported_operators
+from microlith.converter.frontends.tflite_model import read_model
 from microlith.dtypes import DType
 from microlith.errors import InputError, MicrolithError, ModelFormatError, UnsupportedError
 
@@ -135,6 +136,17 @@ def test_scales_that_do_not_fit_the_axis() -> None:
     assert "4 scales along dimension 2 of shape [4, 3, 3, 2]" in fails(b.build())
 
 
+@pytest.mark.parametrize("axis", [-1, 3])
+def test_scales_of_a_bias_along_a_dimension_of_its_weights(axis: int, tmp_path: Path) -> None:
+    """LiteRT refuses what TFLite Micro takes; the result is that of the right dimension."""
+    b = small_model()
+    right = import_tflite(b.build())
+    b.tensors[2].axis = axis
+    bias = import_tflite(b.build()).nodes[0].input(2)
+    assert bias.quant == right.nodes[0].input(2).quant
+    assert bias.quant is not None and bias.quant.axis == 0
+
+
 def test_zero_point_out_of_range() -> None:
     b = small_model()
     b.tensors[0].zero_point = [300]
@@ -145,6 +157,38 @@ def test_tensor_index_out_of_range() -> None:
     b = small_model()
     b.operators[0].inputs[1] = 99
     assert "operator 0 (CONV_2D): inputs name tensor 99" in fails(b.build())
+
+
+@pytest.mark.parametrize(("name", "row"), [("CUSTOM", "NotThere"), ("SUB", "SUB")])
+def test_number_of_an_operator_in_the_newer_field_alone(name: str, row: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some exporters leave the older field of one byte out, also where it could hold the number."""
+    monkeypatch.setattr(tflite, "OperatorCodeAddDeprecatedBuiltinCode", lambda builder, number: None)
+    b = TfliteBuilder()
+    tensors = [b.input((3,)), b.input((3,))], [b.output((3,))]
+    b.custom(row, *tensors) if name == "CUSTOM" else b.operator(name, *tensors, "SubOptions")
+    operator = read_model(b.build(), where="test").subgraphs[0].operators[0]
+    assert (operator.name, operator.is_custom) == (row, name == "CUSTOM")
+
+
+def test_a_size_that_must_be_known() -> None:
+    """Behind what only a run tells the size of: named, with all other problems."""
+    b = TfliteBuilder()
+    found = b.tensor((0, 2), "int64")
+    b.operator("WHERE", [b.input((2, 3), "bool")], [found])
+    b.operator("PACK", [found, found], [b.output((2, 0, 2), "int64")], "PackOptions", ValuesCount=2)
+    b.custom("NotThere", [b.input((3,))], [b.output((3,))])
+    with pytest.raises(UnsupportedError) as caught:
+        import_tflite(b.build())
+    assert [item.op for item in caught.value.items] == ["PACK", "NotThere"]
+    assert "all sizes of a tensor of shape" in caught.value.items[0].reason
+
+
+def test_an_output_of_open_sizes_twice(tmp_path: Path) -> None:
+    b, rng = TfliteBuilder(), np.random.default_rng(1)
+    found = b.output((0, 2), "int64")
+    b.outputs.append(found)
+    b.operator("WHERE", [b.input((2, 3), "bool")], [found])
+    compare(b.build(), tmp_path, rng, arrays=[np.array([[True, False, True], [False, True, True]])])
 
 
 def test_missing_input() -> None:

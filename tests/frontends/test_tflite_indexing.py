@@ -186,3 +186,11 @@ def test_gather_with_batches(
     operands = [b.input((2, 3, 6, 4), dtype, **quant), b.input(indices, "int32")]
     b.operator("GATHER", operands, [b.output(result, dtype, **quant)], "GatherOptions", Axis=axis, BatchDims=batch)
     compare(b.build(), tmp_path, rng)
+
+
+def test_top_k_of_a_number_that_is_an_input(tmp_path: Path) -> None:
+    b, rng = TfliteBuilder(), np.random.default_rng(4)
+    inputs = [b.input((3, 9)), b.input((), "int32")]
+    b.operator("TOPK_V2", inputs, [b.output((3, 1)), b.output((3, 1), "int32")], "TopKV2Options")
+    for k in (1, 4, 9):
+        compare(b.build(), tmp_path, rng, arrays=[rng.normal(size=(3, 9)).astype(np.float32), np.array(k, np.int32)])

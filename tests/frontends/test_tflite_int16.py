@@ -12,7 +12,10 @@ import tflite
 from litert_rung import compare, converted
 from tflite_builder import TfliteBuilder
 
+import microlith
+from microlith import modelfile
 from microlith.errors import UnsupportedError
+from microlith.evaluate import evaluate
 
 SEEDS = range(8)
 Q15 = 1 / 32768
@@ -305,3 +308,67 @@ def test_prelu_with_wide_slopes_is_refused() -> None:
     b.operator("PRELU", [x, slopes], [b.output((1, 5), "int16", scale=0.0013, zero_point=0)])
     with pytest.raises(UnsupportedError, match="slopes that are not int8"):
         converted(b.build())
+
+
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("scales", [1, 7])
+@pytest.mark.parametrize("constant", [True, False])
+def test_products_by_bytes(constant: bool, scales: int, adjoint: bool, tmp_path: Path) -> None:
+    """int16 by int8, for which LiteRT gives zeros: within one step of the products in double precision."""
+    rng = np.random.default_rng(10)
+    b = TfliteBuilder()
+    matrix = rng.integers(-127, 128, (9, 7)).astype(np.int8)
+    given = np.ascontiguousarray(matrix.T) if adjoint else matrix
+    b_scale = np.linspace(0.01, 0.03, scales, dtype=np.float32)
+    quant = {"scale": b_scale, "zero_point": 0, "axis": 0 if adjoint else 1}
+    x = b.input((2, 5, 9), "int16", scale=0.001, zero_point=0)
+    w = b.constant(given, **quant) if constant else b.input(given.shape, "int8", **quant)
+    y = b.output((2, 5, 7), "int16", scale=0.004, zero_point=0)
+    b.operator("BATCH_MATMUL", [x, w], [y], "BatchMatMulOptions", AdjY=adjoint)
+    if not constant and scales > 1:
+        with pytest.raises(UnsupportedError, match="several scales"):
+            converted(b.build())
+        return
+    graph = converted(b.build())
+    modelfile.save(graph, tmp_path / "test.lith")
+    a = rng.integers(-32768, 32768, (2, 5, 9)).astype(np.int16)
+    arrays = [a] if constant else [a, given]
+    feed = {value.name: array for value, array in zip(graph.inputs, arrays, strict=True)}
+    wanted = a.astype(np.float64) @ (matrix * b_scale.astype(np.float64)) * 0.001 / 0.004
+    for results in (evaluate(graph, feed), microlith.load(tmp_path / "test.lith").run(feed)):
+        (result,) = results.values()
+        assert result.dtype == np.int16
+        np.testing.assert_allclose(result, np.clip(wanted, -32768, 32767), rtol=0, atol=1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inverse_roots(seed: int, tmp_path: Path) -> None:
+    """Of every number that has one."""
+    b, rng = TfliteBuilder(), np.random.default_rng(seed)
+    x = b.input((1 << 15,), "int16", **scale_of(rng))
+    y = b.output((1 << 15,), "int16", **scale_of(rng, -12, -4))
+    b.operator("RSQRT", [x], [y])
+    compare(b.build(), tmp_path, rng, arrays=[np.arange(1 << 15).astype(np.int16)])
+
+
+def test_shape_of_a_transposed_convolution_that_is_an_input(tmp_path: Path) -> None:
+    """The file states the output's: as with that shape for a constant, as TFLite Micro does it."""
+    rng, results = np.random.default_rng(11), []
+    x = rng.integers(-32768, 32768, (1, 3, 4, 2)).astype(np.int16)
+    filters, sizes = rng.integers(-127, 128, (5, 3, 2, 2)).astype(np.int8), np.array([1, 7, 8, 5], np.int32)
+    for constant in (True, False):
+        b = TfliteBuilder()
+        shape = b.constant(sizes) if constant else b.input((4,), "int32")
+        image = b.input(x.shape, "int16", scale=0.001, zero_point=0)
+        y = b.output(sizes.tolist(), "int16", scale=0.01, zero_point=0)
+        weights = b.constant(filters, scale=0.02, zero_point=0)
+        options = {"StrideH": 2, "StrideW": 2, "Padding": 1}
+        b.operator("TRANSPOSE_CONV", [shape, weights, image], [y], "TransposeConvOptions", **options)
+        graph = converted(b.build())
+        arrays = [x] if constant else [np.zeros(4, np.int32), x]
+        feed = {value.name: array for value, array in zip(graph.inputs, arrays, strict=True)}
+        results.append(evaluate(graph, feed))
+        if constant:
+            compare(b.build(), tmp_path, rng, arrays=[x])
+    for one, other in zip(results[0].values(), results[1].values(), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -197,6 +197,54 @@ def test_svdf_int8(seed: int, tmp_path: Path) -> None:
     compare_runs(b.build(), tmp_path, [rng.integers(-128, 128, (batch, size)).astype(np.int8) for _ in range(6)])
 
 
+def micro_times(sums: np.ndarray, factor: float) -> np.ndarray:
+    """Sums times a factor in 31-bit fixed point, as gemmlowp rounds: the doubled high half, then halves away from 0."""
+    mantissa, exponent = np.frexp(factor)
+    fixed = int(np.floor(mantissa * 2**31 + 0.5))
+    high = sums.astype(object) * 2 ** max(exponent, 0) * fixed
+    high = np.array([(h + 2**30) // 2**31 if h >= 0 else -((-h + 2**30 - 1) // 2**31) for h in high.ravel()], object)
+    right = 2 ** max(-exponent, 0)
+    away = [(abs(h) + right // 2) // right * (1 if h >= 0 else -1) for h in high]
+    return np.array(away, np.int64).reshape(sums.shape)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_svdf_of_bytes(seed: int, tmp_path: Path) -> None:
+    """Weights and memory of int8, which LiteRT cannot run, against the steps of TFLite Micro in whole numbers."""
+    rng = np.random.default_rng(seed)
+    b, rank, steps, (batch, units, size) = TfliteBuilder(), 1 + seed % 3, 1 + seed, rng.integers(2, 20, 3).tolist()
+    filters, (x_zero, state_zero, y_zero) = units * rank, rng.integers(-40, 40, 3).tolist()
+    x_scale, feature_scale, time_scale = (2.0 ** rng.uniform(-8, -4, 3)).astype(np.float32)
+    state_scale = np.float32(x_scale * feature_scale * 90 * size**0.5)
+    y_scale = np.float32(state_scale * time_scale * 60 * (steps * rank) ** 0.5)
+    features, times = (rng.integers(-127, 128, (filters, n)).astype(np.int8) for n in (size, steps))
+    bias = rng.integers(-2000, 2000, units).astype(np.int32)
+    inputs = [
+        b.input((batch, size), "int8", scale=float(x_scale), zero_point=x_zero),
+        b.constant(features, scale=float(feature_scale), zero_point=0),
+        b.constant(times, scale=float(time_scale), zero_point=0),
+        b.constant(bias, scale=float(state_scale * time_scale), zero_point=0) if seed % 2 else -1,
+        b.variable((batch, filters * steps), dtype="int8", scale=float(state_scale), zero_point=state_zero),
+    ]
+    y = b.output((batch, units), "int8", scale=float(y_scale), zero_point=y_zero)
+    b.operator("SVDF", inputs, [y], "SVDFOptions", Rank=rank, FusedActivationFunction=1)
+    graph = converted(b.build())
+    modelfile.save(graph, tmp_path / "test.lith")
+    model = microlith.load(tmp_path / "test.lith")
+    memory = np.full((batch, filters, steps), state_zero, np.int64)
+    for _ in range(8):
+        x = rng.integers(-128, 128, (batch, size)).astype(np.int8)
+        sums = (x.astype(np.int64) - x_zero) @ features.astype(np.int64).T
+        first = np.float64(x_scale) * np.float64(feature_scale) / np.float64(state_scale)
+        found = np.clip(micro_times(sums, float(first)), -128, 127) + state_zero
+        memory = np.concatenate([memory[..., 1:], found.astype(np.int8)[..., None]], axis=-1)
+        weighed = ((memory - state_zero) * times).sum(axis=-1).reshape(batch, units, rank).sum(axis=-1)
+        second = np.float64(state_scale) * np.float64(time_scale) / np.float64(y_scale)
+        total = micro_times(weighed + (bias if seed % 2 else 0), float(second)) + y_zero
+        (result,) = model.run({graph.inputs[0].name: x}).values()
+        np.testing.assert_array_equal(result, np.clip(total, -128, 127).astype(np.int8))
+
+
 def test_layer_normalization_is_named(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     b = TfliteBuilder()
