@@ -76,7 +76,7 @@ def check_weights(node: TfliteNode, x: Value, weights: Value) -> bool:
     return False
 
 
-def _dynamic(
+def dynamic(
     node: TfliteNode, op: str, x: Value, weights: Value, bias: Value | None, attrs: Mapping[str, Any], channels: int
 ) -> Value:
     """A hybrid op: the scales of the weights become an input."""
@@ -102,7 +102,7 @@ def conv_2d(node: TfliteNode) -> Value:
         return node.add("conv2d", [x, _with_zero_point(node, weights), bias], attrs, quant=node.output_quant())
     # LiteRT quantizes the input symmetrically for weights with one scale, else with a zero point.
     attrs["asymmetric"] = int(is_per_channel(weights) or attrs["groups"] > 1)
-    return _dynamic(node, "conv2d_dynamic", x, weights, bias, attrs, filters[0])
+    return dynamic(node, "conv2d_dynamic", x, weights, bias, attrs, filters[0])
 
 
 def is_per_channel(weights: Value) -> bool:
@@ -131,7 +131,7 @@ def depthwise_conv_2d(node: TfliteNode) -> Value:
     axis = None if weights.quant.axis is None else 0
     grouped = node.const(data, Quant(weights.quant.scale, weights.quant.zero_point, axis), suffix="weights")
     attrs["asymmetric"] = 1
-    return _dynamic(node, "conv2d_dynamic", x, grouped, bias, attrs, filters[3])
+    return dynamic(node, "conv2d_dynamic", x, grouped, bias, attrs, filters[3])
 
 
 def _with_zero_point(node: TfliteNode, weights: Value) -> Value:
@@ -163,7 +163,7 @@ def fully_connected(node: TfliteNode) -> Value:
     hybrid = check_weights(node, x, weights)
     if hybrid:
         attrs = {**attrs, "asymmetric": int(bool(options.AsymmetricQuantizeInputs()))}
-        return _dynamic(node, "dense_dynamic", rows, weights, bias, attrs, units)
+        return dynamic(node, "dense_dynamic", rows, weights, bias, attrs, units)
     if not weights.is_constant and weights.dtype is DType.f32:
         return node.add("matmul", [rows, weights, bias], {"transpose_b": 1, **attrs})
     return node.add("dense", [rows, weights, bias], attrs, quant=node.output_quant())
@@ -182,9 +182,16 @@ def _pool(node: TfliteNode, op: str) -> Value:
     }
     if op == "avg_pool2d" and is_shifted(node.input_tensor(0)):
         attrs["halves_up"] = 1
-    if x.dtype is not DType.f32 and x.quant != node.output_quant():
+    if x.dtype is not DType.f32 and not _near(x.quant, node.output_quant()):
         raise Reject("input and output have different scales")
     return node.add(op, [x], attrs, quant=node.output_quant())
+
+
+def _near(x: Quant | None, y: Quant | None) -> bool:
+    """Whether two tensors have the same numbers for the same integers, as near as LiteRT wants it of pools."""
+    if x is None or y is None or not (x.is_per_tensor and y.is_per_tensor):
+        return x == y
+    return abs(float(x.scale[0]) - float(y.scale[0])) <= 1e-6 and bool(x.zero_point[0] == y.zero_point[0])
 
 
 def average_pool_2d(node: TfliteNode) -> Value:

@@ -263,6 +263,12 @@ def dilate(node: TfliteNode) -> Value:
     steps = node.ints(1, "the steps")
     require(len(steps) == len(x.shape) and min(steps, default=1) >= 1, f"the steps are {steps}")
     require(filler.dtype is x.dtype, f"a {filler.dtype.name} filler for a {x.dtype.name} tensor")
+    y = spread(node, x, steps, filler)
+    return y if y is not x else node.reshape(x, x.type.static_shape)
+
+
+def spread(node: TfliteNode, x: Value, steps: Sequence[int], filler: Value) -> Value:
+    """``x`` with step - 1 times ``filler``, of one element, between its elements along each dimension."""
     for axis, step in enumerate(steps):
         shape = x.type.static_shape
         if step == 1 or shape[axis] <= 1:
@@ -275,7 +281,7 @@ def dilate(node: TfliteNode) -> Value:
         )
         x = node.reshape(x, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
         x = part(node, x, axis, 0, (shape[axis] - 1) * step + 1)
-    return x if x is not node.value(0) else node.reshape(x, x.type.static_shape)
+    return x
 
 
 def mirror_pad(node: TfliteNode) -> Value:
@@ -311,9 +317,24 @@ def gather(node: TfliteNode) -> Value:
 
 
 def embedding_lookup(node: TfliteNode) -> Value:
+    """Rows of a table; of one of bytes as real numbers where the output is float."""
     indices, x = node.value(0), node.value(1)
+    if node.output_type().dtype is DType.f32 and x.dtype is DType.s8:
+        return _real_rows(node, indices, x)
     require(x.dtype is DType.f32 or x.quant == node.output_quant(), "the table is quantized")
     return node.add("gather", [x, indices], {"axis": 0}, quant=node.output_quant())
+
+
+def _real_rows(node: TfliteNode, indices: Value, table: Value) -> Value:
+    """Rows of a constant table of int8, times one scale or that of each row."""
+    data, quant = node.array(1, "the quantized table"), table.quant
+    require(quant is not None and quant.axis in (None, 0), "the table has no scales, or not for its rows")
+    assert quant is not None
+    require(not np.any(quant.zero_point), "the table has a zero point")
+    rows = node.add("gather", [node.const(data, suffix="table"), indices], {"axis": 0})
+    scales = np.broadcast_to(quant.scale.reshape(-1, *[1] * (data.ndim - 1)), (len(data), *[1] * (data.ndim - 1)))
+    factors = node.add("gather", [node.const(scales, suffix="scales"), indices], {"axis": 0})
+    return node.add("mul", [node.add("cast", [rows], {"to": DType.f32.value}), factors])
 
 
 def tile(node: TfliteNode) -> Value:

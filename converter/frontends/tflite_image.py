@@ -12,7 +12,8 @@ from microlith.dtypes import DType
 from microlith.ir import Quant, Value
 from microlith.numerics import TFLITE_UP_BY_8
 
-from .tflite_conv import check_weights, window_attrs, window_padding
+from .tflite_conv import check_weights, dynamic, window_attrs, window_padding
+from .tflite_data import spread
 from .tflite_graph import Row, TfliteNode, fused_clamp, is_shifted, require
 
 LINEAR, NEAREST = 1, 0
@@ -87,17 +88,44 @@ def transpose_conv(node: TfliteNode) -> Value:
     sizes = _output_shape(node)
     require(len(sizes) == len(node.shape(2)) == len(filters) == 4, "not two-dimensional")
     require(sizes[3] == filters[0], f"filters {list(filters)} do not make {sizes[3]} channels")
-    require(not check_weights(node, x, weights), "float32 with int8 weights is not supported")
+    is_hybrid = check_weights(node, x, weights)
     strides = (1, options.StrideH(), options.StrideW())
     attrs = _transposed_window(
         node, [1, *sizes[1:3]], [1, *node.shape(2)[1:3]], [1, *filters[1:3]], strides, options.Padding()
     )
     attrs |= fused_clamp(options.FusedActivationFunction())
+    if is_hybrid:
+        return _hybrid_transposed(node, x, bias, attrs)
     if x.dtype is not DType.f32:
         # LiteRT finishes with the code of its depthwise convolution.
         attrs["rounding"] = TFLITE_UP_BY_8
     turned = _turned(node, 1, (1, 2, 3, 0))
     return node.add("conv_transpose", [x, turned, bias], attrs, quant=node.output_quant())
+
+
+def _hybrid_transposed(node: TfliteNode, x: Value, bias: Value | None, attrs: dict[str, Any]) -> Value:
+    """With int8 weights: a convolution by the turned filters over ``x`` with zeros between its elements, which do not
+    change how that is quantized at run time."""
+    weights, filters = node.value(1), node.shape(1)
+    strides, before, after = attrs.pop("stride"), attrs.pop("pad_before"), attrs.pop("pad_after")
+    x = spread(node, x, (1, strides[1], strides[2], 1), node.const(np.zeros(1, np.float32), suffix="zero"))
+    pads = [(filters[axis] - 1 - before[axis], filters[axis] - 1 - after[axis]) for axis in (1, 2)]
+    x = _cropped(node, x, [min(pad, 0) for pair in pads for pad in pair])
+    (top, bottom), (left, right) = ((max(first, 0), max(last, 0)) for first, last in pads)
+    attrs |= {"pad_top": top, "pad_left": left, "pad_bottom": bottom, "pad_right": right}
+    data = np.ascontiguousarray(node.array(1, "weights")[:, ::-1, ::-1])
+    turned = node.const(data, weights.quant, suffix="weights")
+    return dynamic(node, "conv2d_dynamic", x, turned, bias, {**attrs, "asymmetric": 1}, filters[0])
+
+
+def _cropped(node: TfliteNode, x: Value, pads: Sequence[int]) -> Value:
+    """``x`` without the rows and columns that negative padding takes away: top, bottom, left, right."""
+    n, h, w, c = x.type.static_shape
+    top, bottom, left, right = pads
+    if not any(pads):
+        return x
+    size = (n, h + top + bottom, w + left + right, c)
+    return node.add("slice", [x], {"start": (0, -top, -left, 0), "size": size, "step": (1, 1, 1, 1)})
 
 
 def _output_shape(node: TfliteNode) -> list[int]:

@@ -134,6 +134,15 @@ def _rsqrt(node: TfliteNode) -> Value:
     return by_curve(node, inverse_root)
 
 
+def _sqrt(node: TfliteNode) -> Value:
+    """Computed in float32 and cut off. Numbers below 0 have no root and give 0."""
+    symmetric_quant(node.value(0).quant, "input")
+    y = symmetric_quant(node.output_quant(), "output")
+    root = node.add("sqrt", [node.add("relu", [node.add("dequantize", [node.value(0)])])])
+    steps = node.add("div", [root, node.const(np.float32(y.scale[0]).reshape(()), suffix="scale")])
+    return node.add("cast", [node.add("clip", [steps], {"alpha": 0.0, "beta": 32767.0})], {"to": DType.s16.value})
+
+
 ROWS: Mapping[str, Callable[[TfliteNode], Value]] = {
     "ABS": _abs,
     "EXP": lambda node: by_curve(node, FLOAT_FUNCTIONS["exp"]),
@@ -143,6 +152,7 @@ ROWS: Mapping[str, Callable[[TfliteNode], Value]] = {
     "RELU": lambda node: leaky(node, 0.0),
     "RELU6": lambda node: leaky(node, 0.0, 6.0),
     "RSQRT": _rsqrt,
+    "SQRT": _sqrt,
     "TANH": _sigmoid(tanh=True),
 }
 """Operators that have an int16 form of their own."""

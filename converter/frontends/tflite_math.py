@@ -276,14 +276,17 @@ def batch_matmul(node: TfliteNode) -> Value:
 
 
 def _wide_matmul(node: TfliteNode, options: Any) -> Value:
-    """int16 by int8. A constant matrix is the weights of a layer, any other is widened."""
+    """int16 by int8, which is widened. With several scales, for which LiteRT gives zeros, a constant matrix is the
+    weights of a layer."""
     a, b, shape = node.value(0), node.value(1), node.shape(1)
     flags = {"transpose_a": int(bool(options.AdjX())), "transpose_b": int(bool(options.AdjY()))}
     assert b.quant is not None
-    if b.data is None or math.prod(shape[:-2]) > 1 or options.AdjX() or len(a.shape) < len(shape):
-        require(b.quant.is_per_tensor, "the second operand has several scales")
+    if b.quant.is_per_tensor:
         wide = node.add("requantize", [b], {"to": DType.s16.value}, quant=Quant.per_tensor(float(b.quant.scale[0]), 0))
         return node.add("matmul", [a, wide], flags, quant=node.output_quant())
+    plain = b.data is not None and math.prod(shape[:-2]) == 1 and not options.AdjX() and len(a.shape) >= len(shape)
+    require(plain, "several scales of the second operand are supported for one constant matrix only")
+    assert b.data is not None
     matrix = b.data.reshape(shape[-2:])
     return node.add(
         "dense", [a, _columns_first(node, b, matrix, bool(options.AdjY())), None], quant=node.output_quant()

@@ -194,3 +194,17 @@ def test_top_k_of_a_number_that_is_an_input(tmp_path: Path) -> None:
     b.operator("TOPK_V2", inputs, [b.output((3, 1)), b.output((3, 1), "int32")], "TopKV2Options")
     for k in (1, 4, 9):
         compare(b.build(), tmp_path, rng, arrays=[rng.normal(size=(3, 9)).astype(np.float32), np.array(k, np.int32)])
+
+
+@pytest.mark.parametrize("shape", [(8, 6), (8, 3, 4)], ids=str)
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("scales", [1, 8])
+def test_rows_of_a_table_of_bytes(scales: int, bits: int, shape: tuple[int, ...], tmp_path: Path) -> None:
+    """As exporters of language models keep their embeddings."""
+    b, rng = TfliteBuilder(), np.random.default_rng(5)
+    limit = 1 << bits - 1
+    data = rng.integers(-limit, limit, shape).astype(np.int8)
+    quant = {"scale": rng.uniform(0.01, 0.1, scales), "zero_point": 0, "axis": 0}
+    table = b.constant(data, **quant) if bits == 8 else b.int4_constant(data, **quant)
+    b.operator("EMBEDDING_LOOKUP", [b.input((5,), "int32"), table], [b.output((5, *shape[1:]))])
+    compare(b.build(), tmp_path, rng, arrays=[rng.integers(0, 8, 5).astype(np.int32)])

@@ -426,3 +426,35 @@ def test_products(dtype: str, axes: tuple[int, ...], keep: bool, tmp_path: Path)
     y = b.output(out, dtype, scale=0.017 * unit, zero_point=-20 if dtype == "int8" else 0)
     b.operator("REDUCE_PROD", [x, b.constant(np.array(axes, np.int32))], [y], "ReducerOptions", KeepDims=keep)
     compare(b.build(), tmp_path, rng, kinds=range(6))
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("scales", [1, 5])
+@pytest.mark.parametrize(("kernel", "stride"), [((3, 3), (2, 2)), ((2, 2), (2, 2)), ((1, 4), (3, 1)), ((3, 2), (1, 1))])
+def test_transposed_convolution_of_floats_by_bytes(
+    kernel: tuple[int, int], stride: tuple[int, int], scales: int, padding: int, tmp_path: Path
+) -> None:
+    """Dynamic range: the image is quantized at run time."""
+    b, rng = TfliteBuilder(), np.random.default_rng(12)
+    filters = b.constant(
+        rng.integers(-127, 128, (5, *kernel, 3)).astype(np.int8), scale=rng.uniform(0.01, 0.03, scales), axis=0
+    )
+    sizes = [
+        size * step if padding == 0 else (size - 1) * step + max(k, step)
+        for size, step, k in zip((4, 5), stride, kernel, strict=True)
+    ]
+    inputs = [b.constant(np.array([2, *sizes, 5], np.int32)), filters, b.input((2, 4, 5, 3))]
+    inputs.append(b.constant(rng.normal(size=5).astype(np.float32)))
+    options = {"StrideH": stride[0], "StrideW": stride[1], "Padding": padding}
+    b.operator("TRANSPOSE_CONV", inputs, [b.output((2, *sizes, 5))], "TransposeConvOptions", **options)
+    compare(b.build(), tmp_path, rng, kinds=(0, 1, 2))
+
+
+@pytest.mark.parametrize("name", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
+def test_pools_whose_scales_differ_by_rounding(name: str, tmp_path: Path) -> None:
+    b, rng = TfliteBuilder(), np.random.default_rng(13)
+    x = b.input((1, 4, 4, 3), "int8", scale=0.0235294, zero_point=-5)
+    y = b.output((1, 2, 2, 3), "int8", scale=0.0235295, zero_point=-5)
+    window = {"FilterHeight": 2, "FilterWidth": 2, "StrideH": 2, "StrideW": 2}
+    b.operator(name, [x], [y], "Pool2DOptions", **window)
+    compare(b.build(), tmp_path, rng, kinds=range(6))
