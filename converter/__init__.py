@@ -18,7 +18,7 @@ from ..rewrite import PassRecord, run_passes
 from ..size_ranges import Size, checked_shapes
 from ..sweep import explained
 from .borders import set_head, set_input_layout, set_integer_borders
-from .pipeline import FLOAT_PASSES, FUSE_ELEMENTWISE, OPTIONAL_PASSES, PASSES, optimize
+from .pipeline import AS_WRITTEN_PASSES, FLOAT_PASSES, FUSE_ELEMENTWISE, OPTIONAL_PASSES, PASSES, optimize
 from .streaming import stream
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ Progress = Callable[[int, int, str], None]
 
 ONNX_FIRST_BYTE = b"\x08"
 """The protobuf tag of a model's first field, its IR version."""
+
+QDQ = ("integers", "as-written")
+"""How models of QuantizeLinear and DequantizeLinear are computed."""
 
 Observer = Callable[[str, bool, int, int], None]
 """Called after each pass with its name, whether it changed the graph, and the number of nodes before and after."""
@@ -51,6 +54,7 @@ def convert(
     quantization: QuantizeOptions | None = None,
     report: Callable[[QuantReport], None] | None = None,
     skip_passes: Sequence[str] = (),
+    qdq: str = "integers",
 ) -> Graph:
     """The finished graph of a model: a file, the bytes of one, or an ``onnx.ModelProto``. Inputs and outputs keep
     their names.
@@ -65,8 +69,10 @@ def convert(
     ``borders.py``). ``stream_rows`` makes a stream of a model of a window that slides: so many rows come with each
     step (``streaming.py``). ``observer`` is called after each pass. ``quantization`` makes an integer model of one of
     real numbers (``quantize/``); ``report`` then gets what was done. ``skip_passes`` names passes of
-    ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are worth or whether an error is theirs. Raises a
-    MicrolithError that says what is wrong with the file or which of its nodes cannot be converted.
+    ``pipeline.OPTIONAL_PASSES`` to leave out, to see what they are worth or whether an error is theirs. ``qdq`` says
+    what becomes of a float op of an ONNX model between DequantizeLinear and QuantizeLinear: "integers", the op on
+    integers, or "as-written", all three in the steps of ONNX Runtime (``as_written.py``). Raises a MicrolithError that
+    says what is wrong with the file or which of its nodes cannot be converted.
     """
     if contract is not None and contract not in CONTRACTS:
         raise InputError(f"there is no rounding contract '{contract}'", hint=f"one of {', '.join(CONTRACTS)}")
@@ -76,12 +82,20 @@ def convert(
             f"the pass '{unknown[0]}' cannot be left out", hint=f"possible is only: {', '.join(OPTIONAL_PASSES)}"
         )
 
+    if qdq not in QDQ:
+        raise InputError(f"QDQ models cannot be computed '{qdq}'", hint=f"one of {', '.join(QDQ)}")
+    as_written = qdq == "as-written"
+    if as_written and quantization is not None:
+        raise InputError(
+            "a model that is quantized here is not computed as it is written", hint="leave out --quantize or --qdq"
+        )
+
     def observe(record: PassRecord, graph: Graph) -> None:
         if observer is not None:
             observer(record.name, record.changed, record.nodes_before, record.nodes_after)
 
     with np.errstate(all="ignore"):  # a model may well compute infinities from its constants
-        graph = import_model(source, inputs=inputs, constants=constants, progress=progress)
+        graph = import_model(source, inputs=inputs, constants=constants, progress=progress, as_written=as_written)
         set_head(graph, head)
         if integer_borders:
             set_integer_borders(graph)
@@ -91,7 +105,7 @@ def convert(
             for value in part.values():
                 value.origins = () if value.is_constant else (value.name,)
         if quantization is None:
-            passes = [item for item in PASSES if item.name not in skip_passes]
+            passes = [item for item in (AS_WRITTEN_PASSES if as_written else PASSES) if item.name not in skip_passes]
             optimize(graph, observer=observe, progress=progress, passes=passes)
         else:
             graph = _quantized(graph, quantization, observe, progress, report)
@@ -150,8 +164,9 @@ def import_model(
     inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     progress: Progress | None = None,
+    as_written: bool = False,
 ) -> Graph:
-    """The graph as the model's own frontend imports it, before any pass."""
+    """The graph as the model's own frontend imports it, before any pass. ``as_written`` is for ONNX."""
     inputs = checked_shapes(inputs)
     if isinstance(source, bytes):
         kind = _kind(source[:8], "", "model")
@@ -163,6 +178,12 @@ def import_model(
     if kind == "tflite":
         from .frontends.tflite import import_tflite, load_tflite
 
+        if as_written:
+            raise InputError(
+                "--qdq as-written is for ONNX models",
+                where=str(source) if isinstance(source, Path) else "model",
+                hint="a TFLite model of integers gives the bytes of LiteRT as it is",
+            )
         if isinstance(source, bytes):
             return import_tflite(source, inputs=inputs, constants=constants)
         assert isinstance(source, Path)
@@ -170,7 +191,7 @@ def import_model(
     if kind == "onnx":
         from .frontends.onnx import import_onnx
 
-        return import_onnx(source, inputs=inputs, constants=constants, progress=progress)
+        return import_onnx(source, inputs=inputs, constants=constants, progress=progress, as_written=as_written)
     where = str(source) if isinstance(source, Path) else "model"
     raise ModelFormatError("neither an ONNX nor a TFLite model", where=where, hint="files end in .onnx or .tflite")
 

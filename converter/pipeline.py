@@ -25,6 +25,7 @@ from .passes import (
     fuse_rotary,
     infer_shapes,
     integer_ops,
+    integers_as_written,
     join_tables,
     layout,
     lower_lut,
@@ -83,16 +84,20 @@ EARLY_ATTENTION = Pass("fuse_attention_early", fuse_attention.run_early)
 """Before the layout pass moves the transposes that it takes in."""
 
 
-def _optimize_subgraphs(graph: Graph) -> bool:
-    """The passes for the subgraphs, which are graphs of their own."""
-    parts = [part for node in graph.nodes for part in node.subgraphs]
-    changed = [run_passes(part, [*FLOAT_PASSES, *INTEGER_PASSES], verify=False) for part in parts]
-    return any(changed)
+def _for_subgraphs(passes: Callable[[], Sequence[Pass]]) -> Pass:
+    """Passes for the subgraphs, which are graphs of their own."""
+
+    def run(graph: Graph) -> bool:
+        parts = [part for node in graph.nodes for part in node.subgraphs]
+        changed = [run_passes(part, passes(), verify=False) for part in parts]
+        return any(changed)
+
+    return Pass("subgraphs", run)
 
 
 FLOAT_PASSES: tuple[Pass, ...] = (
     CLEAN,
-    Pass("subgraphs", _optimize_subgraphs),
+    _for_subgraphs(lambda: [*FLOAT_PASSES, *INTEGER_PASSES]),
     _pass(remove_quantize_pairs),
     _pass(dequantize_constants),
     CLEAN,
@@ -139,6 +144,25 @@ INTEGER_PASSES: tuple[Pass, ...] = (
     _pass(remove_dead_code),
 )
 """Dequantize, op, quantize become ops on integers, and these get the constants of their kernels."""
+
+AS_WRITTEN_PASSES: tuple[Pass, ...] = (
+    CLEAN,
+    _for_subgraphs(lambda: AS_WRITTEN_PASSES[:-1]),
+    _pass(dequantize_constants),
+    CLEAN,
+    _pass(layout, ensures=["channels last"]),
+    _pass(transposes_of_ones),
+    CLEAN,
+    repeat("integers", [_pass(unsigned_bytes), _pass(move_quantization), _pass(integers_as_written)], limit=20),
+    _pass(materialize_quantization, ensures=["materialized"]),
+    _pass(join_tables),
+    _pass(remove_identities),
+    _pass(pack_integer_weights, requires=["materialized"]),
+    _pass(merge_duplicates),
+    _pass(remove_dead_code),
+    NAME_SIZES,
+)
+"""In the place of ``PASSES`` where every float is to be what the model as it is written gives, to the last bit."""
 
 PASSES = (*FLOAT_PASSES, *INTEGER_PASSES, FUSE_ELEMENTWISE, NAME_SIZES)
 """Every conversion runs these, in this order. The last two go into subgraphs themselves."""

@@ -111,15 +111,31 @@ def examine(path: Path, with_c: bool) -> dict[str, Any]:
             return row | {"stage": "convert", "why": ", ".join(sorted({item.op for item in error.items}))}
         except MicrolithError as error:
             return row | {"stage": "convert or run", "why": str(error).splitlines()[0]}
-        row["nodes"] = len(graph.nodes)
         row |= judge(meta, results, [outputs for _, outputs in cases])
         if not row["passed"]:
             row |= explain(path, graph, meta, cases, results)
+        if row["reference"] == "each layer" and (exact := as_written(path, meta, cases, Path(folder))) is not None:
+            graph, same = exact
+            row |= same | {"why": f"with `--qdq as-written`; else {row['difference']:.2g} off: {row['why']}"}
+        row["nodes"] = len(graph.nodes)
         row["open"] = needs_sizes(graph)
         row["bytes"] = sum(value.type.nbytes for value in graph.constants())
         if with_c and row["bytes"] <= MOST_C_BYTES:
             row |= as_program(path, graph, meta, cases, Path(folder))
     return row
+
+
+def as_written(path: Path, meta: Mapping[str, Any], cases: Sequence[Any], folder: Path) -> tuple[Any, Any] | None:
+    """The graph and the row of an ONNX model that is computed as it is written, when all outputs are the stored ones to
+    the last bit."""
+    from microlith import convert
+
+    if path.suffix != ".onnx":
+        return None
+    graph = convert(path, qdq="as-written")
+    results = run_cases(path, graph, meta, cases, folder / "written.lith")
+    row = judge(meta, results, [outputs for _, outputs in cases])
+    return (graph, row | {"reference": "onnxruntime"}) if row["difference"] == 0 else None
 
 
 def as_program(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any], folder: Path) -> dict[str, str]:
@@ -132,7 +148,8 @@ def as_program(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[
     if needs_sizes(graph):
         try:
             sizes = {value.name: np.shape(a) for value, a in zip(graph.inputs, cases[0][0], strict=True)}
-            graph, note = convert(path, inputs=sizes), ", sizes fixed"
+            qdq = "as-written" if any(node.op.endswith("_ordered") for node in graph.nodes) else "integers"
+            graph, note = convert(path, inputs=sizes, qdq=qdq), ", sizes fixed"
         except UnsupportedError as error:
             return {"c": ", ".join(sorted({item.op for item in error.items})) + " with fixed sizes"}
         except MicrolithError as error:
@@ -323,7 +340,9 @@ What a model agrees with:
 * `double precision`: the same graph evaluated in float64, from which the stored outputs are off as well.
 * `each layer`: the model rounds to 8 bits inside, after sums of floats. A rounding that two executions decide
   differently grows on the way to the output ([decision 13](decisions/0013-qdq-becomes-integers.md)); so each layer is
-  fed with the values of the reference runtime: floats within 1e-4, at most one integer of 10 000 off, by one step.
+  fed with the values of the reference runtime: floats within 1e-4, at most one integer of 10 000 off, by one step. An
+  ONNX model that gives the stored bytes when it is converted with `--qdq as-written` agrees with `onnxruntime`, and
+  all of its row is about it converted so ([decision 43](decisions/0043-qdq-as-it-is-written.md)).
 
 The difference is that of the whole model from the stored outputs, or, where the model agrees with `builtin`, from what
 those kernels give, in each row, those of `double precision` and `each layer` too. Of an output of floats: the largest

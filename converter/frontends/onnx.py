@@ -93,18 +93,20 @@ def import_onnx(
     inputs: Mapping[str, Sequence[Size]] | None = None,
     constants: Mapping[str, np.ndarray] | None = None,
     progress: Progress | None = None,
+    as_written: bool = False,
 ) -> Graph:
     """The graph of an ONNX model: a file, the bytes of one, or a ``ModelProto``, which stays as it is.
 
     ``inputs`` maps names of graph inputs to shapes, which fixes symbolic sizes or gives them a range, and names of
-    sizes to one size or range. ``constants`` maps names of inputs to what they are. Raises ModelFormatError for what is
+    sizes to one size or range. ``constants`` maps names of inputs to what they are. With ``as_written`` sums of float32
+    run in the order of ONNX Runtime where that is known (``onnx_ordered.py``). Raises ModelFormatError for what is
     not a sound model, InputError for either when it does not fit, and UnsupportedError with all nodes that cannot be
     converted.
     """
     path = Path(source) if isinstance(source, str | Path) else None
     where = "model" if path is None else str(path)
     try:
-        return _import(source, path, where, inputs or {}, constants or {}, progress)
+        return _import(source, path, where, inputs or {}, constants or {}, progress, as_written)
     except UnicodeDecodeError as error:
         raise ModelFormatError(f"a name is damaged: {one_line(error)}", where=where, hint="export it again") from error
 
@@ -116,6 +118,7 @@ def _import(
     inputs: Mapping[str, Sequence[Size]],
     constants: Mapping[str, np.ndarray],
     progress: Progress | None,
+    as_written: bool,
 ) -> Graph:
     loaded = load_model(source, where)
     model = loaded.proto
@@ -124,7 +127,7 @@ def _import(
 
     def run(guesses: Guesses) -> Graph:
         guesses.whole_lengths = model.producer_name == "pytorch"
-        importer = _Importer(loaded, where, name, shapes, constants, guesses)
+        importer = _Importer(loaded, where, name, shapes, constants, guesses, as_written)
         return importer.run(progress or (lambda done, total, text: None))
 
     attempts: list[Graph] = []
@@ -179,10 +182,13 @@ class _Importer(Level):
         given: Mapping[str, Sequence[Size]],
         constants: Mapping[str, np.ndarray],
         guesses: Guesses,
+        as_written: bool,
     ) -> None:
         model = loaded.proto
         graph = Graph(name=model.graph.name or name, contract="float-even")
-        super().__init__(graph, opset_of(model), where, Tables(ROWS, FOREIGN_ROWS), guesses=guesses)
+        super().__init__(
+            graph, opset_of(model), where, Tables(ROWS, FOREIGN_ROWS), guesses=guesses, as_written=as_written
+        )
         self.proto = model.graph
         self.mapped = loaded.mapped
         self.nodes = nodes_of(model, ROWS)

@@ -12,6 +12,7 @@ def constant(g: Builder, node: OnnxNode) -> Value:
     """Constant in all its forms but sparse tensors and strings."""
     if (array := node.tensor("value")) is not None:
         value = g.computed(array)
+        g.stored.add(id(value))
         if (number := node.tensor_type("value")) in NARROW:
             g.narrow[id(value)] = number
         return value

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Dim, Value
+from . import onnx_ordered
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
 from .onnx_math import arithmetic
 from .onnx_open_windows import same_padded, zero
@@ -54,6 +55,8 @@ def conv(g: Builder, node: OnnxNode) -> Value:
         return mirror(g, channels_first(g, g.add("conv3d", [channels_last(g, x), w, bias], attrs)), mirrored)
     x, w = two_dimensional(g, x), two_dimensional(g, w)
     flat = window_2d(strides, pads, dilations)
+    if (ordered := onnx_ordered.conv2d(g, x, w, bias, {**flat, "groups": groups})) is not None:
+        return mirror(g, original_rank(g, ordered, spatial), mirrored)
     if groups == x.shape[1] and groups > 1:  # with open channels: conv2d, whose weights tell them
         w = g.transpose(w, (1, 2, 3, 0))
         y = g.add("depthwise_conv2d", [g.to_nhwc(x), w, bias], {**flat, "groups": groups})
@@ -132,6 +135,14 @@ def gemm(g: Builder, node: OnnxNode) -> Value:
         raise Reject(f"operands have shapes {a.shape} and {b.shape}, expected two dimensions")
     if c is not None and beta == 0.0:
         c = None
+    if alpha == beta == 1.0 and not transpose_a:
+        units = b.shape[0 if transpose_b else 1]
+        bias = c if c is None or c.shape == (units,) or not g.as_written else _bias(c, known(units, "the units"))
+        packed = id(b) in g.stored
+        if bias is not None or c is None:
+            y = onnx_ordered.matmul(g, a, b, transposed=transpose_b, packed=packed, bias=bias)
+            if y is not None:
+                return y
     if c is not None and beta != 1.0:
         c = g.add("mul", [c, g.const(np.asarray(beta, c.dtype.numpy))])
     if b.data is not None and b.data.size and not a.is_constant and a.dtype is DType.f32:
@@ -160,6 +171,8 @@ def _bias(c: Value | None, units: int) -> Value | None:
 def matmul(g: Builder, node: OnnxNode) -> Value:
     """MatMul with NumPy's rules; a constant right operand of two dimensions becomes the weights of dense."""
     a, b = node.value(0), node.value(1)
+    if (ordered := onnx_ordered.matmul(g, a, b, packed=id(b) in g.stored)) is not None:
+        return ordered
     if b.data is not None and b.data.ndim == 2 and b.data.size and not a.is_constant and a.dtype is DType.f32:
         return g.add("dense", [a, g.transpose(b, (1, 0))])
     rank_a, rank_b = len(a.shape), len(b.shape)

@@ -338,8 +338,11 @@ class Guesses:
 class Builder:
     """Adds ops to a graph on behalf of one ONNX node; a node whose inputs are all constant is computed at once."""
 
-    def __init__(self, graph: Graph, guesses: Guesses | None = None) -> None:
+    def __init__(self, graph: Graph, guesses: Guesses | None = None, as_written: bool = False) -> None:
         self.graph = graph
+        self.all_as_written = as_written
+        self.stored: set[int] = set()
+        """Identities of the constants that the model itself stores, which are not computed from others."""
         self.guesses = guesses or Guesses()
         self.label = ""
         self.source = ""
@@ -351,6 +354,12 @@ class Builder:
         """What the positions along the last dimension of some results stand for, by their names in the model."""
         self._names: set[str] = set()
         self._kept: list[Value] = []
+
+    @property
+    def as_written(self) -> bool:
+        """Whether the floats of the current node are to be those of ONNX Runtime to the last bit, where its steps are
+        known. Operators that are defined on integers only pass through floats here."""
+        return self.all_as_written and not self.source.startswith("QLinear")
 
     def reserve(self, names: Iterable[str]) -> None:
         """Keeps the model's own names free."""

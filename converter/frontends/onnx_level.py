@@ -69,6 +69,7 @@ class Level:
         tables: Tables,
         parent: Level | None = None,
         guesses: Guesses | None = None,
+        as_written: bool = False,
     ) -> None:
         self.graph = graph
         self.tables = tables
@@ -78,7 +79,11 @@ class Level:
         self.mapped: Mapping[str, np.ndarray] = {}
         """Initializers whose data is not in the model itself, by name."""
         self.scope: dict[str, Entry] = {}
-        self.builder: Builder = Builder(graph, guesses if parent is None else parent.builder.guesses)
+        self.builder: Builder = Builder(
+            graph,
+            guesses if parent is None else parent.builder.guesses,
+            as_written if parent is None else parent.builder.all_as_written,
+        )
         self.rejected: list[Unsupported] = [] if parent is None else parent.rejected
         self.guesses: dict[int, Entry] = {} if parent is None else parent.guesses
         """What stands in for results of unknown type, and what follows from it, by identity."""
@@ -259,6 +264,7 @@ class Level:
                 mapped = self.mapped.get(tensor.name)
                 array = array_of(tensor) if mapped is None else usable_array(mapped, tensor.name)
                 self.scope[tensor.name] = made = constant(array, tensor.name)
+                self.builder.stored.add(id(made))
                 if tensor.data_type in NARROW:
                     self.builder.narrow[id(made)] = tensor.data_type
             except Reject as error:

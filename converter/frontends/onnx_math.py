@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
+from . import onnx_ordered
 from .onnx_graph import Builder, OnnxNode, Reject, Row
 
 
@@ -18,7 +19,8 @@ def _unary(op: str) -> Row:
         x = node.value(0)
         if x.dtype is DType.u64 and op == "abs":
             return x
-        return g.cast(g.add(op, [widened(g, x)]), x.dtype)
+        name = f"{op}_ordered" if g.as_written and op in _ORDERED and x.dtype is DType.f32 else op
+        return g.cast(g.add(name, [widened(g, x)]), x.dtype)
 
     row.__doc__ = f"{op}, elementwise."
     return row
@@ -79,6 +81,20 @@ def _scaled(op: str, defaults: Mapping[str, float]) -> Row:
 
     row.__doc__ = f"{op} with {', '.join(defaults)}."
     return row
+
+
+def hard_sigmoid(g: Builder, node: OnnxNode) -> Value:
+    """HardSigmoid."""
+    alpha, beta = node.real("alpha", 0.2), node.real("beta", 0.5)
+    ordered = onnx_ordered.hard_sigmoid(g, node.value(0), alpha, beta)
+    return g.add("hard_sigmoid", [node.value(0)], {"alpha": alpha, "beta": beta}) if ordered is None else ordered
+
+
+def hard_swish(g: Builder, node: OnnxNode) -> Value:
+    """HardSwish."""
+    x = node.value(0)
+    gate = onnx_ordered.hard_sigmoid(g, x, 1 / 6, 0.5)
+    return g.cast(g.add("hard_swish", [widened(g, x)]), x.dtype) if gate is None else g.add("mul", [x, gate])
 
 
 def mean(g: Builder, node: OnnxNode) -> Value:
@@ -265,7 +281,6 @@ _UNARY: Mapping[str, str] = {
     "Erf": "erf",
     "Exp": "exp",
     "Floor": "floor",
-    "HardSwish": "hard_swish",
     "Log": "log",
     "Mish": "mish",
     "Neg": "neg",
@@ -280,6 +295,9 @@ _UNARY: Mapping[str, str] = {
     "Tanh": "tanh",
 }
 
+_ORDERED = frozenset({"sigmoid", "tanh"})
+"""Functions whose steps in ONNX Runtime are known."""
+
 _BINARY: Mapping[str, str] = {"Add": "add", "Div": "div", "Mul": "mul", "Sub": "sub"}
 
 _VARIADIC: Mapping[str, str] = {"Max": "max", "Min": "min", "Sum": "add"}
@@ -293,7 +311,8 @@ ROWS: dict[str, Row] = {
     "Elu": _scaled("elu", {"alpha": 1.0}),
     "Gelu": gelu,
     "Hardmax": hardmax,
-    "HardSigmoid": _scaled("hard_sigmoid", {"alpha": 0.2, "beta": 0.5}),
+    "HardSigmoid": hard_sigmoid,
+    "HardSwish": hard_swish,
     "LeakyRelu": _scaled("leaky_relu", {"alpha": 0.01}),
     "LogSoftmax": _softmax("log_softmax"),
     "Mean": mean,

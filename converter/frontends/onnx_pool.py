@@ -9,6 +9,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
+from . import onnx_ordered
 from .onnx_graph import Builder, OnnxNode, Reject, Row
 from .onnx_open_windows import counted, lowest, ones_like, same_padded, without_padded, zero
 from .onnx_window import (
@@ -146,7 +147,10 @@ def _average(g: Builder, data: Value, window: _Window, include: bool) -> Value:
     attrs = {"count_include_pad": int(include)}
     if len(window.kernel) == 3:
         return channels_first(g, g.add("avg_pool_nd", [channels_last(g, data)], {**window.attrs(), **attrs}))
-    y = g.add("avg_pool2d", [g.to_nhwc(two_dimensional(g, data))], {**window.flat_attrs(), **attrs})
+    flat = {**window.flat_attrs(), **attrs}
+    if (ordered := onnx_ordered.average_pool(g, data, flat, len(window.kernel))) is not None:
+        return ordered
+    y = g.add("avg_pool2d", [g.to_nhwc(two_dimensional(g, data))], flat)
     return original_rank(g, g.to_nchw(y), len(window.kernel))
 
 
@@ -167,6 +171,10 @@ def _p(node: OnnxNode) -> int:
 
 def global_average_pool(g: Builder, node: OnnxNode) -> Value:
     """GlobalAveragePool: the mean over all spatial dimensions."""
+    x = node.value(0)
+    ordered = onnx_ordered.mean(g, x, range(2, len(x.shape)), True, pool=True, total=False)
+    if ordered is not None:
+        return ordered
     return _global(g, node, "reduce_mean")
 
 

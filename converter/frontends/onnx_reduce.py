@@ -8,6 +8,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
+from . import onnx_ordered
 from .onnx_graph import Builder, OnnxNode, Row
 from .onnx_math import WIDER, axis_of, checked_axis, widened
 from .onnx_shapes import axes_of
@@ -49,6 +50,10 @@ def _over_axes(g: Builder, node: OnnxNode, op: str, x: Value, keep: bool | None 
     rank = len(x.shape)
     given = axes_of(node, since)
     axes = sorted({checked_axis(axis, rank, "an axis") for axis in given}) if given else list(range(rank))
+    if op in ("reduce_mean", "reduce_sum") and (given or not noop):
+        ordered = onnx_ordered.mean(g, x, axes, keep, pool=False, total=op == "reduce_sum")
+        if ordered is not None:
+            return ordered
     return x if noop and not given else reduced(g, op, x, axes, keep)
 
 

@@ -36,13 +36,14 @@ def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
         if node.op == "quantize" and node in graph.nodes:
-            changed |= _convert_one(graph, node)
+            changed |= convert_one(graph, node)
         elif node.op == "gather" and node.input(0).decoded_from is not None:
             changed |= _gather_integers(graph, node)
     return changed | graph.remove_dead()
 
 
-def _convert_one(graph: Graph, quantize: Node) -> bool:
+def convert_one(graph: Graph, quantize: Node) -> bool:
+    """Puts an op on integers in the place of one quantize, the op before it, and what that reads."""
     y = quantize.output
     if y.quant is None or not y.quant.is_per_tensor or y.dtype not in (DType.s8, DType.u8, DType.s16):
         return False

@@ -202,7 +202,7 @@ ELEMENTWISE = frozenset({
     "elu", "clip", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "celu", "selu",
     "thresholded_relu", "shrink", "softsign", "mish", "swish", "is_nan", "is_inf", "lut", "cast",
     "quantize", "requantize", "logical_not",
-    "bitwise_not",
+    "bitwise_not", "sigmoid_ordered", "tanh_ordered",
 })
 """Ops of one tensor that treat each element alike."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from . import picture_options as pictures
@@ -68,6 +69,15 @@ def command(
             "twice.",
         ),
     ] = None,
+    qdq: Annotated[
+        str,
+        typer.Option(
+            "--qdq",
+            help="What becomes of a float op of an ONNX model between DequantizeLinear and QuantizeLinear: integers "
+            "(the op on integers), or as-written (all three, with the bytes of ONNX Runtime; slow, and weights take "
+            "four times the space).",
+        ),
+    ] = "integers",
     skip_passes: Annotated[
         list[str] | None,
         typer.Option("--skip-pass", help="Leave out an optional pass, for debugging: fuse_elementwise."),
@@ -146,6 +156,7 @@ def command(
     }
     from microlith import modelfile
     from microlith.binding import is_open, needs_sizes
+    from microlith.converter.as_written import of_their_own
     from microlith.errors import InputError
     from microlith.files import require_writable, write_atomically
     from microlith.lower import lower
@@ -190,7 +201,9 @@ def command(
         quantization=quantization,
         report=summaries.append,
         skip_passes=skip_passes or (),
+        qdq=qdq,
     )
+    own = of_their_own(graph) if qdq == "as-written" else {}
     packed = prepack(graph, prepack_for) if prepack_for is not None else None
     size = modelfile.save(graph, path, packed)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
@@ -207,6 +220,7 @@ def command(
         "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
         "prepacked": None if packed is None else {"target": packed.target, "constants": len(packed.inputs)},
         "labels": labels_in(graph.metadata),
+        "computed_otherwise": own,
         "passes": steps,
         "quantization": summaries[0].as_dict() if summaries else None,
     }
@@ -242,4 +256,10 @@ def command(
         f"[bold]{path}[/bold]: {plural(len(graph.nodes), 'node')}, {bytes_text(size)}, {costs}",
         highlight=False,
     )
+    if own:
+        names = ", ".join(f"{name} ({count})" for name, count in own.items())
+        console.print(
+            f"[yellow]note[/yellow]: not in the steps of ONNX Runtime, so that bits may differ: {escape(names)}",
+            highlight=False,
+        )
     print_labels(graph, 5)

@@ -213,6 +213,7 @@ def _load() -> None:
             imaging,
             linear_attention,
             norm,
+            ordered,
             pool,
             positions,
             quant,

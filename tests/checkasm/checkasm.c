@@ -26,9 +26,9 @@ static const char usage[] =
     "Exit code 0: all rows agree; 1: a failure, or a row that no check visits; 2: wrong usage.\n";
 
 static const check_family *const families[] = {
-    &check_attention, &check_conv,   &check_cumulative, &check_data, &check_dense,  &check_elementwise,
-    &check_image,     &check_index,  &check_norm,       &check_pool, &check_quant,  &check_reduce,
-    &check_rnn,       &check_signal, &check_softmax,    &check_tree, &check_volume,
+    &check_attention, &check_conv,  &check_cumulative, &check_data,    &check_dense, &check_elementwise,
+    &check_image,     &check_index, &check_norm,       &check_ordered, &check_pool,  &check_quant,
+    &check_reduce,    &check_rnn,   &check_signal,     &check_softmax, &check_tree,  &check_volume,
 };
 
 typedef struct settings {

@@ -45,8 +45,8 @@ typedef struct check_family {
 } check_family;
 
 extern const check_family check_attention, check_conv, check_cumulative, check_data, check_dense, check_elementwise,
-    check_image, check_index, check_norm, check_pool, check_quant, check_reduce, check_rnn, check_signal, check_softmax,
-    check_tree, check_volume;
+    check_image, check_index, check_norm, check_ordered, check_pool, check_quant, check_reduce, check_rnn, check_signal,
+    check_softmax, check_tree, check_volume;
 
 /* Randomness; all of it comes from the seed of the case. Draw one value in a statement: the order of arguments differs
  * from compiler to compiler. */
