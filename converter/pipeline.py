@@ -41,6 +41,7 @@ from .passes import (
     remove_quantize_pairs,
     simplify_control,
     simplify_elementwise,
+    swapped_rows,
     transposes_of_ones,
     unsigned_bytes,
 )
@@ -125,6 +126,7 @@ FLOAT_PASSES: tuple[Pass, ...] = (
     _pass(simplify_elementwise),
     _pass(fuse_norms),
     _pass(layout),
+    _pass(swapped_rows),
     _pass(transposes_of_ones),
     CLEAN,
 )

@@ -6,6 +6,7 @@ another computation in each case, and the results have the same rank again, at t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ from .onnx_load import all_nodes
 
 if TYPE_CHECKING:
     from .onnx_level import After, Level
+
+_SIZES = re.compile(r"(?!min\b|max\b)[^\W\d]\w*")
+"""The names of sizes in an expression."""
 
 BRANCHES = ("then_branch", "else_branch")
 
@@ -91,7 +95,7 @@ def fork(level: Level, node: OnnxNode, ahead: Ahead) -> Sequence[Entry]:
 def sizes_behind(value: Value, depth: int = 16) -> set[str]:
     """The open sizes that decide about a tensor, as far as they can be told."""
     if (traced := traced_sizes(value)) is not None:
-        return {item for item in traced if isinstance(item, str)}
+        return {size for item in traced if isinstance(item, str) for size in _SIZES.findall(item)}
     node = value.producer
     if node is None or depth == 0:
         return set()

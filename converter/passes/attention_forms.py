@@ -156,15 +156,15 @@ def turned_heads(graph: Graph, value: Value, perm: tuple[int, ...]) -> Value | N
 def turned_in_three(graph: Graph, value: Value) -> Value | None:
     """x [..., length, size] for a value [..., size, length] that is turned with its first dimensions merged."""
     split = producer_of(value, "reshape")
-    turn = None if split is None or takes_data(split) else producer_of(split.input(0), "transpose")
+    turn = None if split is None else producer_of(split.input(0), "transpose")
     merge = None if turn is None else producer_of(turn.input(0), "reshape")
-    if split is None or turn is None or merge is None or tuple(turn.attrs["perm"]) != (0, 2, 1) or takes_data(merge):
+    if split is None or turn is None or merge is None or tuple(turn.attrs["perm"]) != (0, 2, 1):
         return None
     x, wanted = merge.input(0), (*value.shape[:2], value.shape[3], value.shape[2])
     if merge.output.shape[1:] != wanted[2:] or x.shape[-2:] != wanted[2:]:
         return None
     attribute = reshape_to(x, wanted)
-    if x.shape == wanted or attribute is None:
+    if x.shape == wanted or attribute is None or takes_data(split) or takes_data(merge):
         return x if x.shape == wanted else None
     made = rebuild(graph, split, "reshape", [x], {"shape": attribute})
     return made if made.shape == wanted else None

@@ -58,9 +58,13 @@ def _fuse(graph: Graph, last: Node, early: bool = False) -> bool:
     v = last.input(1)
     if found is None or len(v.shape) != 4:
         return False
-    q, q_layout, q_scale = _source(graph, found.q, SWAP_HEADS)
-    k, k_layout, k_scale = _source(graph, found.k, (0, 2, 3, 1) if found.k_is_transposed else SWAP_HEADS)
-    v_source, v_layout = _with_layout(graph, v)
+    if found.k_is_transposed and (turned := attention_forms.turned_in_three(graph, found.k)) is not None:
+        found.k, found.k_is_transposed = turned, False
+    q, q_layout, q_scale = _source(graph, found.q, SWAP_HEADS, early)
+    k, k_layout, k_scale = _source(graph, found.k, (0, 2, 3, 1) if found.k_is_transposed else SWAP_HEADS, early)
+    v_source, v_layout, v_scale = _source(graph, v, SWAP_HEADS, early)
+    if v_scale != 1.0:
+        v_source, v_layout = v, 0
     if k_layout != v_layout or not _same_heads(q, q_layout, k, k_layout, v_source, v_layout):
         k, k_layout, k_scale, v_source, v_layout = found.k, 0, 1.0, v, 0
     if k_layout == 0 and found.k_is_transposed:
@@ -194,11 +198,34 @@ def _with_layout(graph: Graph, value: Value, perm: tuple[int, ...] = SWAP_HEADS)
     return (value, 0) if source is None else (source, 1)
 
 
-def _source(graph: Graph, value: Value, perm: tuple[int, ...]) -> tuple[Value, int, float]:
-    """What a value is a transpose or a multiple of, or both; the layout; the factor."""
+def _source(graph: Graph, value: Value, perm: tuple[int, ...], early: bool) -> tuple[Value, int, float]:
+    """What a value is a transpose or a multiple of, or both; the layout; the factor.
+
+    Heads that come from positions in front of the batch are brought behind it, but not ``early``.
+    """
     inner, layout = _with_layout(graph, value, perm)
-    source, factor = _unscaled(graph, inner)
-    return (source, layout, factor) if layout else (value, 0, 1.0)
+    if layout:
+        source, factor = _unscaled(graph, inner)
+        return source, layout, factor
+    turn = None if early else _inner_transpose(graph, value)
+    if turn is None:
+        return value, 0, 1.0
+    rest = [0] * 4
+    for axis, place in zip(turn.attrs["perm"], perm, strict=True):
+        rest[place] = axis
+    if rest[3] != 3:
+        return value, 0, 1.0
+    source, factor = _unscaled(graph, turn.input(0))
+    turned = graph.add("transpose", [source], {"perm": tuple(rest)}, name=turn.name, before=turn).output
+    return turned, 1, factor
+
+
+def _inner_transpose(graph: Graph, value: Value) -> Node | None:
+    """The transpose of four dimensions that makes a value which nothing else uses."""
+    node = value.producer
+    if node is None or node.op != "transpose" or len(value.shape) != 4 or only_user(graph, value) is None:
+        return None
+    return node if value.quant is None else None
 
 
 def _same_heads(q: Value, q_layout: int, k: Value, k_layout: int, v: Value, v_layout: int) -> bool:
@@ -212,6 +239,4 @@ def _turned(graph: Graph, before: Node, k: Value) -> Value:
     node = k.producer
     if node is not None and node.op == "transpose" and tuple(node.attrs["perm"]) == (0, 1, 3, 2):
         return node.input(0)
-    if (source := attention_forms.turned_in_three(graph, k)) is not None:
-        return source
     return graph.add("transpose", [k], {"perm": (0, 1, 3, 2)}, name=before.name, before=before).output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir import Dim, Graph, Node, Value
+from ...ops.shape_rules import integers_of
 from ...rewrite import is_output, only_user, producer_of
 from .edits import is_float, is_unclamped, reshape_to, substitute, takes_data
 
@@ -87,13 +88,16 @@ def _product(graph: Graph, value: Value) -> tuple[Value, Value] | None:
 def _slice_of(value: Value, step: int) -> tuple[Value, int, int] | None:
     """What a value is a slice of along its last dimension; where it starts, and its size."""
     node = producer_of(value, "slice")
-    if node is None or takes_data(node) or len(value.shape) != 4:
+    if node is None or len(value.shape) != 4:
         return None
-    x, start, steps = node.input(0), node.attrs["start"], node.attrs["step"]
-    if any(start[:3]) or tuple(steps) != (1, 1, 1, step) or x.shape[:3] != value.shape[:3]:
+    x, size = node.input(0), value.shape[3]
+    if x.shape[:3] != value.shape[:3] or not isinstance(size, int):
         return None
-    size = value.shape[3]
-    return (x, start[3], size) if isinstance(size, int) else None
+    if takes_data(node):
+        starts, axes, steps = (integers_of(node.optional_input(index)) for index in (1, 3, 4))
+        return (x, starts[0], size) if starts and axes == [3] and (steps or [1]) == [step] and starts[0] >= 0 else None
+    start, steps = node.attrs["start"], node.attrs["step"]
+    return (x, start[3], size) if not any(start[:3]) and tuple(steps) == (1, 1, 1, step) else None
 
 
 def _is_half_turn(graph: Graph, value: Value, x: Value) -> bool:

@@ -103,8 +103,9 @@ def _pays(graph: Graph, node: Node, data: Sequence[int], perm: Perm, moved: Move
     for value in {id(v): v for v in (node.inputs[index] for index in data) if v is not None}.values():
         source = _source(value)
         if source is not None and _perm(source) == perm:
-            saved += _bytes(value) if only_user(graph, value) is node else 0
-            useful |= not _is_free(value.shape, perm)
+            moves = not _is_free(value.shape, perm)
+            saved += _bytes(value) if moves and only_user(graph, value) is node else 0
+            useful |= moves
         elif not value.is_constant and not _is_free(value.shape, perm):
             spent += _bytes(value)
         else:

@@ -26,6 +26,7 @@ from .shape_rules import (
     require_dtype,
     require_equal,
 )
+from .traced_sizes import Traced, traced_sizes
 
 Attrs = Mapping[str, Any]
 Arrays = Sequence[np.ndarray]
@@ -52,7 +53,7 @@ def _infer_reshape(node: Node) -> list[TensorType]:
         if known is None:
             rank = length_of(node, given)
             require(node, rank <= MAX_RANK, f"rank {rank} is above {MAX_RANK}")
-            return [TensorType(x.dtype, tuple(fresh_dim() for _ in range(rank)))]
+            return [TensorType(x.dtype, _traced_shape(node, traced_sizes(given) or (None,) * rank))]
         wanted = known
     else:
         require(
@@ -74,6 +75,19 @@ def _infer_reshape(node: Node) -> list[TensorType]:
     elif x.type.is_static and all(isinstance(dim, int) for dim in shape):
         require_equal(node, multiply_dims(shape), multiply_dims(x.shape), "the number of elements")
     return [TensorType(x.dtype, tuple(shape))]
+
+
+def _traced_shape(node: Node, wanted: Traced) -> tuple[Dim, ...]:
+    """The result's shape as far as the wanted sizes, which a run computes, follow from shapes."""
+    x = node.input(0)
+    copies = not node.attrs["allow_zero"]
+    sizes = [
+        x.shape[index] if dim == 0 and copies and index < len(x.shape) else dim for index, dim in enumerate(wanted)
+    ]
+    rest = [dim for dim in sizes if dim is not None and dim != -1]
+    hole = _quotient(node, list(x.shape), rest) if sizes.count(-1) == 1 and len(rest) + 1 == len(sizes) else None
+    found = [hole if dim == -1 else dim for dim in sizes]
+    return tuple(fresh_dim() if dim is None else dim for dim in found)
 
 
 def _quotient(node: Node, total: list[Dim], known: list[Dim]) -> Dim:
@@ -218,7 +232,8 @@ def _infer_expand(node: Node) -> list[TensorType]:
     if given is not None:
         known, length = integers_of(given), length_of(node, given)
         require(node, length <= MAX_RANK, f"rank {length} is above {MAX_RANK}")
-        wanted = tuple(fresh_dim() for _ in range(length)) if known is None else tuple(known)
+        traced = traced_sizes(given) if known is None else tuple(known)
+        wanted = tuple(fresh_dim() if dim is None else dim for dim in traced or (None,) * length)
     else:
         rank = node.attrs["out_rank"]
         require(node, rank == len(wanted), f"out_rank is {rank}, shape has {len(wanted)} entries")

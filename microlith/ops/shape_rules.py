@@ -127,6 +127,24 @@ def add_dims(left: Dim, right: Dim) -> Dim:
     return f"{left}{right}" if isinstance(right, int) and right < 0 else f"{left}+{right}"
 
 
+def rest_of_sum(total: Dim, part: Dim) -> Dim | None:
+    """What ``part`` lacks of a sum that begins or ends with it; None when the total is not such a sum."""
+    if part == 0 or (isinstance(total, int) and isinstance(part, int)):
+        return total if part == 0 else max(int(total) - int(part), 0)
+    if not isinstance(total, str) or not isinstance(part, str):
+        return None
+    if total == part:
+        return 0
+    if not part.isidentifier():
+        return None
+    rest = None
+    if total.startswith(f"{part}+"):
+        rest = total[len(part) + 1 :]
+    elif total.endswith(f"+{part}"):
+        rest = total[: -len(part) - 1]
+    return int(rest) if rest is not None and rest.isdecimal() else rest
+
+
 def multiply_dims(dims: Sequence[Dim]) -> Dim:
     """Their product."""
     number = 1

@@ -23,6 +23,7 @@ from .shape_rules import (
     require,
     require_dtype,
     require_equal,
+    rest_of_sum,
 )
 from .traced_sizes import traced_sizes
 
@@ -269,11 +270,12 @@ def _infer_range(node: Node) -> list[TensorType]:
 
 
 def _traced_steps(values: Sequence[Value]) -> Dim:
-    """The number of steps of 0, 1, 2, ... up to a size that has a name; else a new symbol."""
+    """The number of steps of 1 from a size up to one that is a sum with it; else a new symbol."""
     start, limit, delta = (traced_sizes(value) for value in values)
-    if start == (0,) and delta == (1,) and limit is not None and limit[0] is not None:
-        return limit[0]
-    return fresh_dim()
+    if start is None or limit is None or delta != (1,) or start[0] is None or limit[0] is None:
+        return fresh_dim()
+    rest = rest_of_sum(limit[0], start[0])
+    return fresh_dim() if rest is None else rest
 
 
 def _steps(start: float, limit: float, delta: float) -> int:

@@ -7,7 +7,7 @@ elements are numbers of a run, but most of them are known sizes, or sizes that h
 from __future__ import annotations
 
 from ..ir import Dim, Node, Value
-from .shape_rules import integers_of
+from .shape_rules import add_dims, integers_of, multiply_dims
 
 Traced = tuple[Dim | None, ...]
 """Each element in order: a number, a symbol, or None for one of which nothing is known."""
@@ -50,6 +50,8 @@ def _elements(node: Node, depth: int) -> Traced | None:
                 return None
             joined.extend(traced_sizes(part, depth) or (None,) * part.type.count)
         return tuple(joined)
+    if node.op in _ARITHMETIC:
+        return _combined(node, depth)
     if node.op not in ("gather", "slice") or len(node.input(0).shape) != 1:
         return None
     source = traced_sizes(node.input(0), depth)
@@ -57,6 +59,31 @@ def _elements(node: Node, depth: int) -> Traced | None:
         return None
     chosen = _gathered(node, len(source)) if node.op == "gather" else _sliced(node, len(source))
     return None if chosen is None or any(not 0 <= i < len(source) for i in chosen) else tuple(source[i] for i in chosen)
+
+
+def _combined(node: Node, depth: int) -> Traced | None:
+    """Products and sums of sizes, element by element."""
+    sides = [traced_sizes(value, depth) for value in node.inputs[:2]]
+    if sides[0] is None or sides[1] is None or len({len(sides[0]), len(sides[1])} - {1}) > 1:
+        return None
+    count = max(len(sides[0]), len(sides[1]))
+    left, right = (side * count if len(side) == 1 else side for side in sides if side is not None)
+    return tuple(_ARITHMETIC[node.op](a, b) for a, b in zip(left, right, strict=True))
+
+
+def _product(a: Dim | None, b: Dim | None) -> Dim | None:
+    return None if a is None or b is None or _is_negative(a) or _is_negative(b) else multiply_dims([a, b])
+
+
+def _sum(a: Dim | None, b: Dim | None) -> Dim | None:
+    return None if a is None or b is None or _is_negative(a) or _is_negative(b) else add_dims(a, b)
+
+
+def _is_negative(dim: Dim) -> bool:
+    return isinstance(dim, int) and dim < 0
+
+
+_ARITHMETIC = {"add": _sum, "mul": _product}
 
 
 def _gathered(node: Node, count: int) -> list[int] | None:

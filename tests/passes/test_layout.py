@@ -346,3 +346,14 @@ def test_reshapes_of_symbols() -> None:
     assert swap_reshape(("n", 2, 3), ("n*2", 3), (1, 0, 2)) is None
     assert swap_reshape(("n", "n", 3), (3, "n", "n"), (2, 0, 1)) is None
     assert swap_reshape((1, 48, "n"), (1, 48, 1, "n"), (0, 2, 1)) == ((1, 1, -1, 48), (0, 3, 1, 2))
+
+
+def test_a_transpose_is_not_handed_to_and_fro() -> None:
+    """Numbers with a size of 1 where the transpose moves go along at no cost: that is no reason to move back."""
+    graph = new_graph(x=(1, 5, 4, 8), angles=(1, 1, 5, 8))
+    x, angles = graph.inputs
+    turned = _transpose(graph, x, (0, 2, 1, 3))
+    product = graph.add("mul", [turned, angles]).output
+    finish(graph, y=graph.add("add", [product, turned]).output, z=graph.add("neg", [turned]).output)
+    layout.run(graph)
+    assert not layout.run(graph), "all is settled after the first time"
