@@ -160,6 +160,8 @@ class Node:
         """The operator of the model that this came from, for messages (``"Conv"``, ``"CONV_2D"``)."""
         self._inputs: list[Value | None] = []
         self.outputs: list[Value] = []
+        self.implied: dict[str, int] = {}
+        """Open sizes of inputs that can have one value only, as weights tell channels."""
         self.subgraphs: list[Graph] = []
         """What an op of ``ops/control.py`` runs. A subgraph sees nothing of the graph around it but its inputs."""
 

@@ -127,8 +127,18 @@ def _import(
 
     def run(guesses: Guesses) -> Graph:
         guesses.whole_lengths = model.producer_name == "pytorch"
-        importer = _Importer(loaded, where, name, shapes, constants, guesses, as_written)
-        return importer.run(progress or (lambda done, total, text: None))
+        sizes = dict(shapes)
+        while True:
+            importer = _Importer(loaded, where, name, sizes, constants, guesses, as_written)
+            try:
+                graph = importer.run(progress or (lambda done, total, text: None))
+            except UnsupportedError:
+                if not (implied := importer.implied_sizes()):
+                    raise
+            else:
+                if not (implied := importer.implied_sizes()):
+                    return graph
+            sizes.update(implied)  # of inputs; each is settled once
 
     attempts: list[Graph] = []
 
@@ -213,6 +223,24 @@ class _Importer(Level):
         self.graph.remove_dead()
         make_names_unique(self.graph)
         return self.graph
+
+    def implied_sizes(self) -> dict[str, Sequence[Size]]:
+        """Open sizes of inputs that can have one value only, as weights tell the channels, by symbol.
+
+        InputError when a range was asked for one of them.
+        """
+        if not self.builder.guesses.is_certain:
+            return {}
+        symbols = {dim for value in self.graph.inputs for dim in value.shape if isinstance(dim, str)}
+        implied = {name: item for name, item in self.builder.implied.items() if name in symbols and item[0] > 0}
+        for name, (size, node) in implied.items():
+            if name in self.graph.ranges:
+                raise InputError(
+                    f"the size '{name}' is given the range {self.graph.ranges[name]}; by '{node}' it must be {size}",
+                    where=self.where,
+                    hint=f"leave it out, or give --input {name}:{size}",
+                )
+        return {name: (size,) for name, (size, _) in implied.items()}
 
     def convert(self, proto: onnx.NodeProto, index: int) -> None:
         self._progress(index, self._total, "import")

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...dtypes import DType
 from ...ir import Dim, Value
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 from .onnx_math import swished
@@ -14,16 +15,26 @@ from .onnx_math import swished
 def split_heads(g: Builder, x: Value, heads: int, what: str) -> Value:
     """[batch, length, heads * size] as [batch, length, heads, size]."""
     hidden = x.shape[2]
-    if isinstance(hidden, str) or heads < 1 or hidden % heads:
+    if heads < 1 or (isinstance(hidden, int) and hidden % heads):
         raise Reject(f"{what} has {hidden} elements for {heads} heads")
-    return g.reshape(x, (x.shape[0], x.shape[1], heads, hidden // heads))
+    return g.reshape(x, (x.shape[0], x.shape[1], heads, hidden // heads if isinstance(hidden, int) else None))
 
 
 def joined_heads(g: Builder, x: Value) -> Value:
+    """[batch, length, heads, size] as [batch, length, heads * size]."""
     batch, length, heads, size = x.shape
-    if isinstance(heads, str) or isinstance(size, str):
-        raise Reject("the number and the size of the heads must be known", FIX_SIZES)
-    return g.reshape(x, (batch, length, heads * size))
+    hidden = heads * size if isinstance(heads, int) and isinstance(size, int) else None
+    return g.reshape(x, (batch, length, hidden))
+
+
+def scaled_query(g: Builder, q: Value, scale: float) -> tuple[Value, float]:
+    """The query [..., size] and the factor of the scores; a factor 0 stands for 1 / sqrt(size), by which the query
+    itself is multiplied where the size is open."""
+    size = q.shape[-1]
+    if scale != 0.0 or isinstance(size, int):
+        return q, scale or 1.0 / math.sqrt(int(size))
+    count = g.cast(g.sizes_of(q, len(q.shape) - 1, len(q.shape)), DType.f32)
+    return g.add("mul", [q, g.add("rsqrt", [count])]), 1.0
 
 
 def attention(g: Builder, node: OnnxNode) -> list[Value]:
@@ -47,6 +58,7 @@ def attention(g: Builder, node: OnnxNode) -> list[Value]:
         kv_layout = 0
     if past_k is not None and past_v is not None:
         k, v = g.add("concat", [past_k, k], {"axis": 2}), g.add("concat", [past_v, v], {"axis": 2})
+    q, scale = scaled_query(g, q, node.real("scale", 0.0))
     attrs: dict[str, object] = {
         "q_layout": int(flat),
         "kv_layout": kv_layout,
@@ -54,7 +66,7 @@ def attention(g: Builder, node: OnnxNode) -> list[Value]:
         "left_window": node.integer("left_window_size", -1),
         "right_window": node.integer("right_window_size", -1),
         "offset": 0 if past_k is None else _offset(past_k.shape[2], new_length, q_length),
-        "scale": _scale(node, q),
+        "scale": scale,
         "softcap": node.real("softcap", 0.0),
         "qk_output": node.integer("qk_matmul_output_mode", 0) if node.wants(3) else -1,
     }
@@ -70,13 +82,6 @@ def _offset(past: Dim, new: Dim, q_length: Dim) -> int:
     if new == q_length:
         return -1
     raise Reject("the length of past_key is not known, and K is not as long as Q", FIX_SIZES)
-
-
-def _scale(node: OnnxNode, q: Value) -> float:
-    size = q.shape[3]
-    if isinstance(size, str):
-        raise Reject("the size of the heads must be known", FIX_SIZES)
-    return node.real("scale", 1.0 / math.sqrt(size))
 
 
 def rotary_embedding(g: Builder, node: OnnxNode) -> Value:

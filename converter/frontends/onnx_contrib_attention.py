@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Dim, Value
-from .onnx_attention import joined_heads, split_heads
+from .onnx_attention import joined_heads, scaled_query, split_heads
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 
 MASK_VALUE = -10000.0
@@ -86,15 +85,13 @@ def _with_part(g: Builder, x: Value, bias: Value | None, part: int) -> Value:
 
 def _attend(g: Builder, node: OnnxNode, q: Value, k: Value, v: Value, mask: Value | None, causal: bool) -> Value:
     """Of q [batch, length, heads, size] and k, v [batch, heads, length, size]; [batch, length, all heads]."""
-    size = q.shape[3]
-    if isinstance(size, str):
-        raise Reject("the size of the heads must be known", FIX_SIZES)
+    q, scale = scaled_query(g, q, node.real("scale", 0.0))
     attrs = {
         "q_layout": 1,
         "kv_layout": 0,
         "causal": int(causal),
         "offset": -1 if causal else 0,
-        "scale": node.real("scale", 0.0) or 1.0 / math.sqrt(size),
+        "scale": scale,
     }
     (y,) = g.add_all("attention", [q, k, v, mask], attrs)
     return joined_heads(g, y)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import onnx
 
 from ...dtypes import DType
-from ...ir import Value
-from .onnx_graph import FIX_SIZES, NARROW, Builder, OnnxNode, Reject, Row
+from ...ir import Dim, Value
+from .onnx_graph import NARROW, Builder, OnnxNode, Reject, Row
 from .onnx_math import axis_of
 from .onnx_shapes import cut
 
@@ -131,6 +132,8 @@ def depth_to_space(g: Builder, node: OnnxNode) -> Value:
     """DepthToSpace in the modes DCR and CRD."""
     x, block, channels, mode = _blocks(node)
     batch, _, height, width = x.shape
+    if isinstance(channels, str):
+        return _open_depth(g, x, block, mode, to_depth=False)
     rest = channels // (block * block)
     if rest * block * block != channels:
         raise Reject(f"{channels} channels do not divide by {block} squared")
@@ -154,6 +157,8 @@ def space_to_depth(g: Builder, node: OnnxNode) -> Value:
     batch, _, height, width = x.shape
     if any(isinstance(size, int) and size % block for size in (height, width)):
         raise Reject(f"an input of shape {x.shape} does not divide into blocks of {block}")
+    if isinstance(channels, str):
+        return _open_depth(g, x, block, mode, to_depth=True)
     if isinstance(height, int) and isinstance(width, int):
         y = g.reshape(x, (batch, channels, height // block, block, width // block, block))
         y = g.transpose(y, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
@@ -166,17 +171,39 @@ def space_to_depth(g: Builder, node: OnnxNode) -> Value:
     return g.to_nchw(g.reshape(y, (*y.shape[:3], channels * block * block)))
 
 
-def _blocks(node: OnnxNode) -> tuple[Value, int, int, str]:
+def _open_depth(g: Builder, x: Value, block: int, mode: str, *, to_depth: bool) -> Value:
+    """The same where the number of channels is open: all shapes in between are computed from the input's."""
+    batch, channels, height, width = (g.sizes_of(x, axis, axis + 1) for axis in range(4))
+
+    def number(value: int) -> Value:
+        return g.const(np.array([value], np.int64), "size")
+
+    def times(size: Value, factor: int) -> Value:
+        return g.add("mul", [size, number(factor)])
+
+    def shaped(value: Value, *sizes: Value) -> Value:
+        return g.add("reshape", [value, g.add("concat", list(sizes), {"axis": 0})])
+
+    side, rest = number(block), number(-1)
+    if to_depth:
+        parts = shaped(x, batch, channels, g.add("div", [height, side]), side, g.add("div", [width, side]), side)
+        parts = g.transpose(parts, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
+        area = times(channels, block * block)
+        return shaped(parts, batch, area, g.add("div", [height, side]), g.add("div", [width, side]))
+    split = (side, side, rest) if mode == "DCR" else (rest, side, side)
+    parts = shaped(x, batch, *split, height, width)
+    parts = g.transpose(parts, (0, 3, 4, 1, 5, 2) if mode == "DCR" else (0, 1, 4, 2, 5, 3))
+    return shaped(parts, batch, rest, times(height, block), times(width, block))
+
+
+def _blocks(node: OnnxNode) -> tuple[Value, int, Dim, str]:
     """The input, the block size, the channels of the input, and the mode."""
     x, block, mode = node.value(0), node.integer("blocksize", 0), node.text("mode", "DCR")
     if len(x.shape) != 4 or block < 1:
         raise Reject(f"attribute 'blocksize' is {block} and the input has shape {x.shape}")
     if mode not in ("DCR", "CRD"):
         raise Reject(f"attribute 'mode' is '{mode}'")
-    channels = x.shape[1]
-    if isinstance(channels, str):
-        raise Reject(f"the channels must be known, they are '{channels}'", FIX_SIZES)
-    return x, block, channels, mode
+    return x, block, x.shape[1], mode
 
 
 ROWS: dict[str, Row] = {

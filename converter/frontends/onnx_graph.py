@@ -352,6 +352,8 @@ class Builder:
         """The ONNX element type of inputs and constants of less than a byte, by identity."""
         self.columns: dict[str, list[str]] = {}
         """What the positions along the last dimension of some results stand for, by their names in the model."""
+        self.implied: dict[str, tuple[int, str]] = {}
+        """Open sizes that can have one value only, and the node that says so."""
         self._names: set[str] = set()
         self._kept: list[Value] = []
 
@@ -434,6 +436,7 @@ class Builder:
         self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, object] | None, quant: Quant | None = None
     ) -> Value:
         node = self.graph.add(op, inputs, attrs, name=self.label, output_names=[""], source=self.source, quant=quant)
+        self._imply(node.implied)
         output = node.output
         output.name = self.unique(f"{self.label}_{op}")
         output.type = TensorType(output.dtype, within_ranges(output.shape, self.graph.ranges))
@@ -455,12 +458,23 @@ class Builder:
         """A new node; all its outputs, in double precision where the inputs are."""
         fitting = inputs if subgraphs else self._fitting(op, inputs)
         node = self.graph.add(op, fitting, attrs, name=self.label, source=self.source, subgraphs=subgraphs)
+        self._imply(node.implied)
         for value in node.outputs:
             value.name = self.unique(f"{self.label}_{op}")
             self._note(value)
         if not any(a is not None and a is not b and a.dtype is DType.f64 for a, b in zip(inputs, fitting, strict=True)):
             return list(node.outputs)
         return [self.cast(value, DType.f64) if value.dtype is DType.f32 else value for value in node.outputs]
+
+    def _imply(self, sizes: Mapping[str, int]) -> None:
+        for symbol, size in sizes.items():
+            self.implied.setdefault(symbol, (size, self.label))
+
+    def implies(self, x: Value, axis: int, size: Dim) -> None:
+        """A size of ``x`` must be what something else of the current node is, for example weights."""
+        dim = x.shape[axis]
+        if isinstance(dim, str) and isinstance(size, int):
+            self._imply({dim: size})
 
     def cast(self, x: Value, dtype: DType) -> Value:
         return x if x.dtype is dtype else self.add("cast", [x], {"to": dtype.value})

@@ -10,14 +10,13 @@ number of new tokens, these are a prompt and the prefixes are empty. The new cac
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
 import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
-from .onnx_attention import joined_heads, split_heads
+from .onnx_attention import joined_heads, scaled_query, split_heads
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
 from .onnx_shapes import cut
 
@@ -35,9 +34,6 @@ def group_query_attention(g: Builder, node: OnnxNode) -> list[Value]:
     if heads < 1 or shared < 1 or heads % shared:
         raise Reject(f"{heads} heads of queries for {shared} of keys")
     q, k, v = _projections(g, node, heads, shared)
-    size = q.shape[3]
-    if isinstance(size, str):
-        raise Reject("the size of the heads must be known", FIX_SIZES)
     cache = _Cache(g, node, q)
     if node.integer("do_rotary", 0):
         positions = node.optional(9) or cache.positions()
@@ -48,13 +44,14 @@ def group_query_attention(g: Builder, node: OnnxNode) -> list[Value]:
         k, v = cache.joined(node.value(3), k), cache.joined(node.value(4), v)
         lengths = None if cache.is_full else cache.lengths
     window = node.integer("local_window_size", -1)
+    q, scale = scaled_query(g, q, node.real("scale", 0.0))
     attrs = {
         "q_layout": 1,
         "kv_layout": 0,
         "causal": 1,
         "offset": -1,
         "left_window": window - 1 if window > 0 else -1,
-        "scale": node.real("scale", 0.0) or 1.0 / math.sqrt(size),
+        "scale": scale,
         "softcap": node.real("softcap", 0.0),
     }
     (y,) = g.add_all("attention", [q, k, v, node.optional(10), lengths], attrs)

@@ -287,6 +287,7 @@ class Level:
                 raise self.fail(f"node '{label}' computes '{name}' a second time")
         entries = [self.lookup(name) if name else None for name in proto.input]
         node = OnnxNode(proto, entries, self.opset, label)
+        implied = dict(self.builder.implied)
         try:
             results = self._results(node)
         except Undecided:
@@ -301,6 +302,7 @@ class Level:
             self._reject(node, f"it is malformed: {one_line(error)}", "check the model with onnx.checker")
             results = self._stand_ins(node)
         if self._is_guessed(node):
+            self.builder.implied = implied
             self._guess(results)
         created = self.builder.created
         for position, name in enumerate(proto.output):

@@ -104,12 +104,20 @@ def mean(g: Builder, node: OnnxNode) -> Value:
     return g.add("mul", [total, g.const(np.float32(1.0 / len(values)))]) if len(values) > 1 else total
 
 
+def implied_by_broadcast(g: Builder, x: Value, weights: Value | None) -> None:
+    """What broadcasts to the shape of ``x`` tells its sizes, where it is not repeated."""
+    for axis, size in enumerate(reversed(weights.shape if weights is not None else ()), start=1):
+        if axis <= len(x.shape) and size != 1:
+            g.implies(x, -axis, size)
+
+
 def prelu(g: Builder, node: OnnxNode) -> Value:
     """PRelu; models that came from opset 6 have a slope for each channel without dimensions behind it."""
     x, slope = node.value(0), node.value(1)
     old = len(slope.shape) == 1 and len(x.shape) > 2 and slope.shape[0] not in (1, x.shape[-1])
     if old and slope.shape[0] == x.shape[1]:
         slope = g.reshape(slope, (*slope.shape, *[1] * (len(x.shape) - 2)))
+    implied_by_broadcast(g, x, slope)
     return arithmetic(g, "prelu", x, slope)
 
 

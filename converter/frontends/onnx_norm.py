@@ -8,7 +8,7 @@ import numpy as np
 
 from ...ir import Dim, Value
 from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
-from .onnx_math import axis_of, checked_axis
+from .onnx_math import axis_of, checked_axis, implied_by_broadcast
 from .onnx_reduce import reduced
 
 
@@ -23,6 +23,8 @@ def batch_normalization(g: Builder, node: OnnxNode) -> Value | list[Value]:
         if not _fits(node.value(index), (x.shape[1],)):
             raise Reject(f"input '{name}' has shape {node.value(index).shape}, the input has {x.shape[1]} channels")
     scale, offset, mean, variance = (node.value(index) for index in range(1, 5))
+    for vector in (scale, offset, mean, variance):
+        g.implies(x, 1, vector.shape[0])
     epsilon = node.real("epsilon", 1e-5)
     if node.integer("training_mode", 0):
         return _training(g, node, x, epsilon)
@@ -90,24 +92,33 @@ def instance_normalization(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     if len(x.shape) < 3:
         raise Reject(f"the input has shape {x.shape}, expected spatial dimensions")
-    return _grouped(g, x, _channels(x), node.value(1), node.value(2), node.real("epsilon", 1e-5))
+    return _grouped(g, x, _channels(x, node.value(1)), node.value(1), node.value(2), node.real("epsilon", 1e-5))
 
 
 def group_normalization(g: Builder, node: OnnxNode) -> Value:
     """GroupNormalization; scale and bias per group before opset 21, per channel since."""
     x, scale, offset = node.value(0), node.value(1), node.value(2)
-    channels, groups = _channels(x), node.integer("num_groups", 0)
+    groups, epsilon = node.integer("num_groups", 0), node.real("epsilon", 1e-5)
+    if node.opset < 21 and len(x.shape) > 1 and isinstance(x.shape[1], str) and groups > 0:
+        flat = _grouped(g, g.reshape(x, (x.shape[0], groups, None)), groups, scale, offset, epsilon)
+        y = g.add("reshape", [flat, g.sizes_of(x, 0, len(x.shape))])
+        return g.known(y, x.shape)
+    channels = _channels(x, None if node.opset < 21 else scale)
     if groups < 1 or channels % groups:
         raise Reject(f"attribute 'num_groups' is {groups}, the input has {channels} channels")
     if node.opset < 21:
         scale, offset = (_for_each_channel(g, vector, groups, channels) for vector in (scale, offset))
-    return _grouped(g, x, groups, scale, offset, node.real("epsilon", 1e-5))
+    return _grouped(g, x, groups, scale, offset, epsilon)
 
 
-def _channels(x: Value) -> int:
-    if len(x.shape) < 2 or isinstance(x.shape[1], str):
+def _channels(x: Value, weights: Value | None) -> int:
+    """The number of channels of the input; where it is open, that of the weights."""
+    if len(x.shape) < 2:
+        raise Reject(f"the input has shape {x.shape}, expected channels")
+    number = weights.shape[0] if weights is not None and isinstance(x.shape[1], str) else x.shape[1]
+    if isinstance(number, str):
         raise Reject(f"the input has shape {x.shape}; the number of channels must be known", FIX_SIZES)
-    return x.shape[1]
+    return number
 
 
 def _for_each_channel(g: Builder, vector: Value, groups: int, channels: int) -> Value:
@@ -130,6 +141,8 @@ def layer_normalization(g: Builder, node: OnnxNode) -> list[Value]:
         "epsilon": node.real("epsilon", 1e-5),
         "with_statistics": int(node.wants(1) or node.wants(2)),
     }
+    for value in (scale, bias):
+        implied_by_broadcast(g, x, value)
     fused = [value if value is not None and value.shape == x.shape[axis:] else None for value in (scale, bias)]
     if fused[0] is None:
         fused[1] = None
@@ -146,6 +159,7 @@ def rms_normalization(g: Builder, node: OnnxNode) -> Value:
     x, scale = node.value(0), node.value(1)
     axis = axis_of(node, "axis", -1, len(x.shape))
     attrs = {"axis": axis, "epsilon": node.real("epsilon", 1e-5)}
+    implied_by_broadcast(g, x, scale)
     if scale.shape == x.shape[axis:]:
         return g.add("rms_norm", [x, scale], attrs)
     return g.add("mul", [g.add("rms_norm", [x], attrs), scale])
@@ -161,7 +175,11 @@ def simplified_layer_normalization(g: Builder, node: OnnxNode) -> Value:
 def mean_variance_normalization(g: Builder, node: OnnxNode) -> Value:
     """MeanVarianceNormalization."""
     x = node.value(0)
-    axes = [checked_axis(axis, len(x.shape), "an axis") for axis in node.integers("axes") or [0, 2, 3]]
+    rank = len(x.shape)
+    # ONNX states no rank beside the default axes; ONNX Runtime takes those that there are, whoever gives them.
+    axes = [checked_axis(axis, rank, "an axis") for axis in node.integers("axes") or [0, 2, 3] if axis < rank]
+    if not axes:
+        raise Reject(f"an input of shape {x.shape} has none of the axes")
     centred = g.add("sub", [x, reduced(g, "reduce_mean", x, axes)])
     deviation = g.add("sqrt", [reduced(g, "reduce_mean", g.add("square", [centred]), axes)])
     return g.add("div", [centred, g.add("add", [deviation, g.const(np.float32(1e-9), "epsilon")])])

@@ -108,9 +108,8 @@ def _infer_group_norm(node: Node) -> list[TensorType]:
     require_dtype(node, x, DType.f32)
     require(node, len(x.shape) >= 2, "x needs at least two dimensions")
     channels = x.shape[-1]
-    require(node, isinstance(channels, int), "the number of channels must be known")
-    assert isinstance(channels, int)
-    require(node, groups >= 1 and channels % groups == 0, f"{channels} channels are no {groups} groups")
+    divides = isinstance(channels, str) or (groups >= 1 and channels % groups == 0)
+    require(node, groups >= 1 and divides, f"{channels} channels are no {groups} groups")
     for index in range(1, len(node.inputs)):
         weights = node.optional_input(index)
         if weights is not None:

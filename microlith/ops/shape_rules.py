@@ -89,8 +89,12 @@ def length_of(node: Node, value: Value) -> int:
 
 
 def require_equal(node: Node, actual: Dim, expected: Dim, what: str) -> None:
-    """Two sizes must be equal, as far as both are known."""
-    if isinstance(actual, int) and isinstance(expected, int) and actual != expected:
+    """Two sizes must be equal, as far as both are known; the known one of two is what the other one has to be."""
+    if isinstance(actual, str) and isinstance(expected, int):
+        node.implied.setdefault(actual, expected)
+    elif isinstance(actual, int) and isinstance(expected, str):
+        node.implied.setdefault(expected, actual)
+    elif isinstance(actual, int) and actual != expected:
         fail(node, f"{what} is {actual}, not {expected}")
 
 
