@@ -276,6 +276,12 @@ class _Importer(Level):
             return None
         return TensorType(DType.f32 if dtype is DType.f16 else dtype, tuple(dims))
 
+    def stated_rank(self, name: str) -> int | None:
+        info = self._stated.get(name)
+        if info is None or not info.type.HasField("tensor_type") or not info.type.tensor_type.HasField("shape"):
+            return None
+        return len(info.type.tensor_type.shape.dim)
+
     @functools.cached_property
     def _stated(self) -> dict[str, onnx.ValueInfoProto]:
         """What the model says about values inside of it."""

@@ -122,13 +122,17 @@ Entry = Value | Sizes | Tensors | Text | Poison | None
 class OnnxNode:
     """One node: inputs looked up, attributes by type."""
 
-    def __init__(self, proto: onnx.NodeProto, inputs: Sequence[Entry], opset: int, label: str) -> None:
+    def __init__(
+        self, proto: onnx.NodeProto, inputs: Sequence[Entry], opset: int, label: str, ranks: Sequence[int | None] = ()
+    ) -> None:
         self.proto = proto
         self.op = proto.op_type
         self.name = label
         self.opset = opset
         self.entries = list(inputs)
         self.output_names = list(proto.output)
+        self.ranks = ranks
+        """Those that the model states for the outputs."""
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
         self._read: set[str] = set()
 
@@ -156,6 +160,11 @@ class OnnxNode:
         if isinstance(entry, Text):
             raise Reject(f"input {index} is text", "use numbers in place of texts")
         raise Reject(f"input {index} holds sizes that are known only at run time", FIX_SIZES)
+
+    @property
+    def stated_rank(self) -> int | None:
+        """The rank that the model states for its first output; None when it states none."""
+        return self.ranks[0] if self.ranks else None
 
     def real_value(self, index: int) -> Value:
         """Input ``index``, which must be there and be a tensor of real numbers."""
@@ -475,6 +484,13 @@ class Builder:
         dim = x.shape[axis]
         if isinstance(dim, str) and isinstance(size, int):
             self._imply({dim: size})
+
+    def of_length(self, vector: Value, length: int | None) -> Value:
+        """A vector whose length is open, but can only be this one; what is not that, or None, changes nothing."""
+        if length is None or len(vector.shape) != 1 or isinstance(vector.shape[0], int):
+            return vector
+        self.implies(vector, 0, length)
+        return self.add("reshape", [vector], {"shape": (length,)})
 
     def cast(self, x: Value, dtype: DType) -> Value:
         return x if x.dtype is dtype else self.add("cast", [x], {"to": dtype.value})

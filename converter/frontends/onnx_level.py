@@ -286,7 +286,7 @@ class Level:
             if name and name in self.scope:
                 raise self.fail(f"node '{label}' computes '{name}' a second time")
         entries = [self.lookup(name) if name else None for name in proto.input]
-        node = OnnxNode(proto, entries, self.opset, label)
+        node = OnnxNode(proto, entries, self.opset, label, [self.stated_rank(name) for name in proto.output])
         implied = dict(self.builder.implied)
         try:
             results = self._results(node)
@@ -418,6 +418,10 @@ class Level:
     def stated_type(self, name: str) -> TensorType | None:
         """The type that the model states for a value; None when it states none, or leaves it open."""
         return self.parent.stated_type(name) if self.parent is not None else None
+
+    def stated_rank(self, name: str) -> int | None:
+        """The rank that the model states for a value; None when it states none."""
+        return self.parent.stated_rank(name) if self.parent is not None else None
 
     def _guess(self, entries: Iterable[Entry]) -> None:
         self.guesses.update({id(entry): entry for entry in entries})

@@ -46,7 +46,10 @@ def _over_axes(g: Builder, node: OnnxNode, op: str, x: Value, keep: bool | None 
     noop = bool(node.integer("noop_with_empty_axes", 0))
     since = FIRST_WITH_AXES_INPUT.get(node.op, 18)
     if node.opset >= since and node.has(1) and node.value(1).data is None:
-        return g.add(op, [x, node.value(1)], {"keep_dims": int(keep), "noop_if_empty": int(noop)})
+        computed = node.value(1)
+        if not keep and not noop and node.stated_rank:  # no axes would mean all
+            computed = g.of_length(computed, len(x.shape) - node.stated_rank)
+        return g.add(op, [x, computed], {"keep_dims": int(keep), "noop_if_empty": int(noop)})
     rank = len(x.shape)
     given = axes_of(node, since)
     axes = sorted({checked_axis(axis, rank, "an axis") for axis in given}) if given else list(range(rank))

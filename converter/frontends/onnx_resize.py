@@ -72,6 +72,9 @@ def resize(g: Builder, node: OnnxNode) -> Value:
         roi = _present(node, 1) if attrs["transform"] == TRANSFORMS["tf_crop_and_resize"] else None
         if scales is None and sizes is None:
             raise Reject("has neither scales nor sizes")
+        if not (node.has(2) and node.has(3)):  # of two one is empty, and an open length may be 0
+            scales, sizes = (None if v is None else g.of_length(v, len(axes)) for v in (scales, sizes))
+        roi = None if roi is None else g.of_length(roi, 2 * len(axes))
     if attrs["transform"] == TRANSFORMS["align_corners"] and scales is not None and g.guesses.whole_lengths:
         sizes = _whole_lengths(g, x, axes, scales)
         scales = None
@@ -165,7 +168,7 @@ def upsample(g: Builder, node: OnnxNode) -> Value:
     attrs = {"mode": mode, "transform": TRANSFORMS["asymmetric"], "nearest_mode": ROUNDINGS["floor"]}
     scales = g.const(np.array(node.reals("scales") or [], np.float32), "scales") if node.opset < 9 else node.value(1)
     if scales.data is None:
-        return _resized(g, x, [None, scales], attrs)
+        return _resized(g, x, [None, g.of_length(scales, len(x.shape))], attrs)
     factors = [_checked_scale(float(scale)) for scale in scales.data.reshape(-1)]
     if len(factors) != len(x.shape):
         raise Reject(f"the scales {factors} do not fit an input of shape {x.shape}")

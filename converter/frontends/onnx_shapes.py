@@ -13,6 +13,9 @@ from ...ops.slicing import slice_bounds
 from .onnx_graph import Builder, OnnxNode, Reject, Row, Sizes
 from .onnx_math import WIDER, axis_of, checked_axis
 
+LAST = int(np.iinfo(np.int64).max)
+"""As an end of a slice."""
+
 
 def is_computed(node: OnnxNode, index: int) -> bool:
     """Whether input ``index`` is a tensor that is computed at run time."""
@@ -26,7 +29,7 @@ def reshape(g: Builder, node: OnnxNode) -> Value:
     keep_zero = bool(node.integer("allowzero", 0))
     attrs = {"allow_zero": int(keep_zero)}
     if is_computed(node, 1):
-        return g.add("reshape", [x, node.value(1)], attrs)
+        return g.add("reshape", [x, g.of_length(node.value(1), node.stated_rank)], attrs)
     shape: list[Dim | None] = []
     for index, dim in enumerate(node.sizes(1, "the new shape")):
         if dim == 0 and not keep_zero:
@@ -71,7 +74,10 @@ def squeeze(g: Builder, node: OnnxNode) -> Value:
     """Squeeze: takes out dimensions of size 1."""
     x = node.value(0)
     if node.opset >= 13 and is_computed(node, 1):
-        return g.add("squeeze", [x, node.value(1)])
+        return g.add(
+            "squeeze",
+            [x, g.of_length(node.value(1), None if node.stated_rank is None else len(x.shape) - node.stated_rank)],
+        )
     given = axes_of(node, 13)
     if given is None:
         g.guesses.made |= not x.type.is_static
@@ -90,7 +96,8 @@ def unsqueeze(g: Builder, node: OnnxNode) -> Value:
     """Unsqueeze: puts in dimensions of size 1."""
     x = node.value(0)
     if node.opset >= 13 and is_computed(node, 1):
-        return g.add("unsqueeze", [x, node.value(1)])
+        count = None if node.stated_rank is None else node.stated_rank - len(x.shape)
+        return g.add("unsqueeze", [x, g.of_length(node.value(1), count)])
     given = axes_of(node, 13)
     if given is None:
         raise Reject("has no axes")
@@ -122,7 +129,7 @@ def expand(g: Builder, node: OnnxNode) -> Value:
     """Expand: broadcasts to a shape, in both directions."""
     x = node.value(0)
     if is_computed(node, 1):
-        return g.add("expand", [x, node.value(1)])
+        return g.add("expand", [x, _lengthened(g, node.value(1), len(x.shape), node.stated_rank)])
     wanted = node.sizes(1, "the new shape")
     rank = max(len(wanted), len(x.shape))
     target: list[Dim | None] = [*[1] * (rank - len(wanted)), *wanted]
@@ -138,6 +145,15 @@ def expand(g: Builder, node: OnnxNode) -> Value:
             raise Reject(f"an input of shape {x.shape} does not broadcast to {tuple(wanted)}")
         shape.append(dim)
     return broadcast(g, x, shape)
+
+
+def _lengthened(g: Builder, shape: Value, own: int, rank: int | None) -> Value:
+    """A shape of open length for a result of a stated rank. One that is no longer than the input may be shorter."""
+    if rank is None or isinstance(shape.shape[0], int) or rank > own:
+        return g.of_length(shape, rank)
+    longer = g.add("concat", [g.const(np.ones(rank, shape.dtype.numpy), "ones"), shape], {"axis": 0})
+    last = g.add("slice", [longer, *(g.const(np.array([item], np.int64)) for item in (-rank, LAST, 0, 1))])
+    return g.add("reshape", [last], {"shape": (rank,)})
 
 
 def _broadcast(one: Dim | None, other: Dim | None) -> Dim | None:
@@ -158,7 +174,7 @@ def tile(g: Builder, node: OnnxNode) -> Value:
     """Tile."""
     x, repeats = node.value(0), node.value(1)
     if repeats.data is None:
-        return g.add("tile", [x, repeats])
+        return g.add("tile", [x, g.of_length(repeats, len(x.shape))])
     counts = node.vector(1, "input 'repeats'")
     if len(counts) != len(x.shape) or min(counts, default=0) < 0:
         raise Reject(f"the repeats {counts} do not fit an input of shape {x.shape}")
@@ -302,7 +318,7 @@ def _padded(g: Builder, x: Value, amounts: list[int], axes: list[int], mode: str
 
 def _cropped(g: Builder, x: Value, axis: int, start: int, end: int) -> Value:
     """``x`` from ``start`` to ``end``, which counts from the end, along a dimension of open size."""
-    bounds = (start, end or np.iinfo(np.int64).max, axis, 1)
+    bounds = (start, end or LAST, axis, 1)
     return g.add("slice", [x, *(g.const(np.array([item], np.int64), "crop") for item in bounds)])
 
 
@@ -326,7 +342,7 @@ def constant_of_shape(g: Builder, node: OnnxNode) -> Value:
     filler = g.const(value, "value")
     if all(isinstance(dim, int) for dim in sizes):
         return broadcast(g, filler, [int(dim) for dim in sizes if dim is not None])
-    return g.add("expand", [filler, node.value(0)])
+    return g.add("expand", [filler, g.of_length(node.value(0), node.stated_rank)])
 
 
 def range_(g: Builder, node: OnnxNode) -> Value:

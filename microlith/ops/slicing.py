@@ -60,8 +60,10 @@ def _sliced_shape(node: Node) -> list[Dim]:
     """The shape of a slice whose bounds are inputs."""
     x = node.input(0)
     lists = [data_input(node, index) for index in range(1, 5)]
-    count = length_of(node, node.input(1))
     require(node, lists[1] is not None, "starts without ends")
+    if any(value is not None and not value.type.is_static for value in lists):
+        return [fresh_dim() for _ in x.shape]
+    count = length_of(node, node.input(1))
     for value in lists[1:]:
         require(node, value is None or length_of(node, value) == count, "starts, ends, axes and steps differ in length")
     starts, ends, axes, steps = (integers_of(value) for value in lists)
