@@ -164,6 +164,8 @@ class Model:
 
     def size_range(self, symbol: str) -> tuple[int, int]:
         """The smallest and the largest size that dimensions of the inputs of this name may have."""
+        if not isinstance(symbol, str):
+            raise InputError(f"{symbol!r} is no name of a size", where=self._file.where, hint="'inputs' says them all")
         low, high = ffi.new("int32_t *"), ffi.new("int32_t *")
         check(self._lib.lith_model_size_range(self._file.pointer, symbol.encode(), low, high))
         return low[0], high[0]

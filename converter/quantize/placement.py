@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import ops
 from ...dtypes import DType
+from ...finite import MASKED
 from ...ir import Graph, Node, Value
 from ...ops.resizing import CROP
 from ...rewrite import is_output
@@ -23,7 +24,6 @@ from ..passes.layout_rules import ELEMENTWISE
 from ..passes.move_quantization import KEEP_ORDER, data_inputs
 from ..passes.unsigned_bytes import is_mover
 from . import recurrent
-from .statistics import MASKED
 
 WEIGHTED = {"conv2d": 0, "dense": 0, "depthwise_conv2d": 3, "conv_transpose": None}
 """Ops with constant weights as input 1, and the axis of their output channels (None: the last)."""

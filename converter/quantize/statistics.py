@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from ...errors import MicrolithError
+from ...finite import not_finite
 from ...ir import Graph, Value
 from ...stepwise import Executor
 from .calibration_data import CalibrationError, CalibrationSet, samples_of
@@ -105,22 +106,9 @@ def ratio(signal: float, noise: float) -> float:
     return float(np.clip(10.0 * np.log10(signal / noise), -CEILING, CEILING))
 
 
-MASKED = frozenset({"add", "sub", "where", "max", "min"})
-"""Ops that masks go into: an infinite constant there is meant."""
-
-
 def require_finite_weights(graph: Graph, scheme: str) -> None:
-    """Raises MicrolithError that names every constant of real numbers with NaN in it, or with infinity unless it is
-    a mask: read by ``MASKED`` alone."""
-    bad = [
-        value.name
-        for value in graph.constants()
-        if value.data is not None
-        and value.data.dtype.kind == "f"
-        and value.data.size > 1
-        and not np.all(np.isfinite(value.data))
-        and (np.isnan(value.data).any() or not all(user.op in MASKED for user in value.users))
-    ]
+    """Raises MicrolithError that names every constant of real numbers with NaN or infinity in it (``not_finite``)."""
+    bad = [item.name for item in not_finite(graph)]
     if bad:
         more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
         raise MicrolithError(

@@ -25,6 +25,7 @@ from .console import (
     parse_size,
     print_float_layers,
     print_json,
+    print_not_finite,
     progress_bar,
     regions_text,
 )
@@ -71,7 +72,9 @@ def command(
     """
     from microlith.codegen.fused_layers import is_printed, lower_for
     from microlith.errors import UnsupportedError
+    from microlith.finite import not_finite
     from microlith.float_layers import float_layers, has_integers
+    from microlith.ir import all_graphs
     from microlith.lower import lower
     from microlith.targets import get
 
@@ -101,6 +104,7 @@ def command(
         for call in program.calls
     ]
     floats = float_layers(graph)
+    doubtful = [item for part in all_graphs(graph) for item in not_finite(part)]
     report: dict[str, Any] = {
         "model": str(model),
         "target": target,
@@ -124,6 +128,7 @@ def command(
         "regions": placement,
         "layers": layers,
         "integers": has_integers(graph),
+        "not_finite": [dataclasses.asdict(item) for item in doubtful],
         "in_float": [{"op": x.node.op, "name": x.name, "reason": x.reason} for x in floats],
     }
     problems = [
@@ -136,6 +141,7 @@ def command(
         print_json(report)
     else:
         _print(report, model.name, "the emulated board" if not any(budgets.values()) else "your chip")
+        print_not_finite(doubtful)
     if problems:
         raise typer.Exit(1)
 

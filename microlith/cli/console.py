@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from microlith.errors import InputError, MicrolithError
@@ -259,6 +260,15 @@ def print_float_layers(layers: Sequence[dict[str, Any]], has_integers: bool) -> 
         for layer in layers:
             text = f"  {layer['op']} '{layer['name']}': {layer['reason']}"
             console.print(text, highlight=False, markup=False)
+
+
+def print_not_finite(found: Sequence[object]) -> None:
+    """A note for constants with NaN or infinity, as ``not_finite`` finds them."""
+    if found:
+        shown, more = found[:3], len(found) - 3
+        names = ", ".join(map(str, shown)) + (f", and {more} more" if more > 0 else "")
+        text = f"[bold]note[/bold]: weights hold NaN or infinity, and so may the results: {escape(names)}"
+        console.print(text, highlight=False)
 
 
 def plural(count: int, noun: str) -> str:

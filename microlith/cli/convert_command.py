@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +27,7 @@ from .console import (
     plural,
     print_inputs,
     print_json,
+    print_not_finite,
 )
 from .constants import ConstantOption, parse_constants
 from .label_notes import print_labels
@@ -159,6 +161,8 @@ def command(
     from microlith.converter.as_written import of_their_own
     from microlith.errors import InputError
     from microlith.files import require_writable, write_atomically
+    from microlith.finite import not_finite
+    from microlith.ir import all_graphs
     from microlith.lower import lower
     from microlith.nnacl_kernels import catalogue
     from microlith.prepack import TARGETS, prepack
@@ -207,6 +211,7 @@ def command(
     packed = prepack(graph, prepack_for) if prepack_for is not None else None
     size = modelfile.save(graph, path, packed)
     program = None if is_open(graph) else lower(graph, catalogue.detected_isa(), alignment=64, runnable=True)
+    doubtful = [item for part in all_graphs(graph) for item in not_finite(part)]
     constant_bytes = sum(value.type.nbytes for value in graph.constants())
     report = {
         "output": str(path),
@@ -221,6 +226,7 @@ def command(
         "prepacked": None if packed is None else {"target": packed.target, "constants": len(packed.inputs)},
         "labels": labels_in(graph.metadata),
         "computed_otherwise": own,
+        "not_finite": [dataclasses.asdict(item) for item in doubtful],
         "passes": steps,
         "quantization": summaries[0].as_dict() if summaries else None,
     }
@@ -262,4 +268,5 @@ def command(
             f"[yellow]note[/yellow]: not in the steps of ONNX Runtime, so that bits may differ: {escape(names)}",
             highlight=False,
         )
+    print_not_finite(doubtful)
     print_labels(graph, 5)

@@ -179,6 +179,8 @@ def _reference(op: str) -> Callable[[Sequence[Array | None], Attrs], list[Array]
                 step = (_gru_step if op == "gru" else _rnn_step)(attrs, d)
             for n in range(batch):
                 length = steps if lengths is None else min(max(int(lengths[n]), 0), steps)
+                if lengths is not None and length == 0:
+                    states[:, d, n] = 0.0
                 state = (states[0, d, n], states[1, d, n])
                 backwards = d == 1 or attrs["direction"] == REVERSE
                 for t in range(length)[:: -1 if backwards else 1]:

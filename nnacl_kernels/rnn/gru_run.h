@@ -62,7 +62,7 @@ static inline void nnacl_run_gru(const nnacl_ctx *ctx, const void *params, const
                                            (const float *)in[2] + (ptrdiff_t)s.direction * rows * p->hidden, bias,
                                            bias ? bias + rows : NULL};
         float *h = (float *)out[1] + s.state;
-        nnacl_rnn_begin(p->has_h ? (const float *)in[5] + s.state : NULL, p->hidden, h);
+        nnacl_rnn_begin(p->has_h && !s.is_empty ? (const float *)in[5] + s.state : NULL, p->hidden, h);
         for (int32_t i = 0; i < s.length; i++) {
             const int32_t t = nnacl_rnn_time(&s, i);
             nnacl_gru_step(p, dot, s.direction, &weights, s.x + t * s.x_step, ctx->workspace, h, s.y + t * s.y_step);

@@ -145,8 +145,8 @@ vector_inline void lstm(const nnacl_ctx *ctx, const void *params, const void *co
                                       p->has_bias ? (const float *)in[3] + (ptrdiff_t)s.direction * 2 * rows : NULL,
                                       rows, panels};
         float *h = (float *)out[1] + s.state, *c = (float *)out[2] + s.state, *gates = ctx->workspace;
-        nnacl_rnn_begin(p->has_h ? (const float *)in[5] + s.state : NULL, p->hidden, h);
-        nnacl_rnn_begin(p->has_c ? (const float *)in[6] + s.state : NULL, p->hidden, c);
+        nnacl_rnn_begin(p->has_h && !s.is_empty ? (const float *)in[5] + s.state : NULL, p->hidden, h);
+        nnacl_rnn_begin(p->has_c && !s.is_empty ? (const float *)in[6] + s.state : NULL, p->hidden, c);
         for (int32_t begin = 0; begin < s.length; begin += STEPS) {
             const int32_t count = s.length - begin < STEPS ? s.length - begin : STEPS;
             products_with_x(p, &weights, &s, begin, count, gates);

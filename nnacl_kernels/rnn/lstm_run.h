@@ -59,8 +59,8 @@ static inline void nnacl_run_lstm(const nnacl_ctx *ctx, const void *params, cons
         const float *peepholes =
             p->has_peepholes ? (const float *)in[7] + (ptrdiff_t)s.direction * 3 * p->hidden : NULL;
         float *h = (float *)out[1] + s.state, *c = (float *)out[2] + s.state;
-        nnacl_rnn_begin(p->has_h ? (const float *)in[5] + s.state : NULL, p->hidden, h);
-        nnacl_rnn_begin(p->has_c ? (const float *)in[6] + s.state : NULL, p->hidden, c);
+        nnacl_rnn_begin(p->has_h && !s.is_empty ? (const float *)in[5] + s.state : NULL, p->hidden, h);
+        nnacl_rnn_begin(p->has_c && !s.is_empty ? (const float *)in[6] + s.state : NULL, p->hidden, c);
         for (int32_t i = 0; i < s.length; i++) {
             const int32_t t = nnacl_rnn_time(&s, i);
             const float *seen = p->rounded_h ? gates + rows : h;

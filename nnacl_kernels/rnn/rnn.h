@@ -6,7 +6,8 @@
  * each sequence, limited to 0 .. steps), 5 initial h [directions, batch, hidden] (optional), and for lstm 6 initial c,
  * 7 p [directions, 3 * hidden] (optional, peepholes of i, o, f).
  * Outputs y [steps, directions, batch, hidden] (0 behind the end of a sequence), the last h [directions, batch,
- * hidden], and for lstm the last c. With `layout` 1 the batch comes first in x, y, h and c.
+ * hidden], and for lstm the last c. The states behind a sequence whose length is given as 0 are 0, whatever the initial
+ * ones, as in ONNX Runtime. With `layout` 1 the batch comes first in x, y, h and c.
  *
  *   lstm (4 gates i o f c): i = F(w x + r h + p c), f likewise, g = G(w x + r h), c' = f c + i g limited to
  *     +-cell_clip, o = F(w x + r h + p c'), h' = o H(c'). input_forget 1: f = 1 - i; 2: i = 1 - f.

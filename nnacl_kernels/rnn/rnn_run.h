@@ -18,7 +18,7 @@ static inline void nnacl_run_rnn(const nnacl_ctx *ctx, const void *params, const
         const float *r = (const float *)in[2] + (ptrdiff_t)s.direction * hidden * hidden;
         const float *bias = p->has_bias ? (const float *)in[3] + (ptrdiff_t)s.direction * 2 * hidden : NULL;
         float *h = (float *)out[1] + s.state;
-        nnacl_rnn_begin(p->has_h ? (const float *)in[5] + s.state : NULL, hidden, h);
+        nnacl_rnn_begin(p->has_h && !s.is_empty ? (const float *)in[5] + s.state : NULL, hidden, h);
         for (int32_t i = 0; i < s.length; i++) {
             const int32_t t = nnacl_rnn_time(&s, i);
             nnacl_rnn_gates(p, dot, w, r, bias, bias ? bias + hidden : NULL, s.x + t * s.x_step, h, 0, hidden, sums);

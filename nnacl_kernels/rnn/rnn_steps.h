@@ -55,6 +55,7 @@ static inline float nnacl_rnn_activate(const nnacl_rnn_function *function, float
 typedef struct nnacl_rnn_sequence {
     int32_t direction, batch; /* indices */
     int32_t length;
+    bool is_empty; /* its length is given, as 0 */
     bool reverse;
     const float *x;
     float *y;
@@ -77,6 +78,7 @@ static inline nnacl_rnn_sequence nnacl_rnn_sequence_at(const nnacl_rnn_params *p
     s.direction = item / p->batch;
     s.batch = item % p->batch;
     s.length = nnacl_rnn_length(p, p->has_lengths ? in[4] : NULL, s.batch);
+    s.is_empty = p->has_lengths && s.length == 0;
     s.reverse = p->direction == NNACL_RNN_REVERSE || s.direction == 1;
     const ptrdiff_t hidden = p->hidden;
     s.x_step = p->layout ? p->size : (ptrdiff_t)p->batch * p->size;

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import check, make_model
+from onnx_models import check, compare, make_model, run_reference, save
+
+import microlith
+from microlith import modelfile
+from microlith.converter import convert
 
 STEPS, BATCH, SIZE, HIDDEN = 5, 3, 4, 6
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
@@ -96,3 +100,38 @@ def test_weights_and_states_at_run_time(tmp_path: Path) -> None:
     feeds = {name: rng.uniform(-0.5, 0.5, shape).astype(np.float32) for name, shape in inputs.items()}
     feeds["n"] = np.array([1, 5, 4], np.int32)
     check(model, tmp_path, feeds)
+
+
+@pytest.mark.parametrize("layout", [0, 1])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("op", GATES)
+def test_sequences_of_no_steps(op: str, direction: str, layout: int, tmp_path: Path) -> None:
+    """Their states are 0 whatever the initial ones; ONNX Runtime, which has layout 0 alone, gets its tensors turned."""
+    directions = 2 if direction == "bidirectional" else 1
+    rng = np.random.default_rng(11)
+    states = ["h", "c"] if op == "LSTM" else ["h"]
+    shapes = {"x": (STEPS, BATCH, SIZE)} | dict.fromkeys(states, (directions, BATCH, HIDDEN))
+    weights = {
+        "w": rng.uniform(-0.6, 0.6, (directions, GATES[op] * HIDDEN, SIZE)).astype(np.float32),
+        "r": rng.uniform(-0.6, 0.6, (directions, GATES[op] * HIDDEN, HIDDEN)).astype(np.float32),
+    }
+    outputs = ["y", *(f"y_{name}" for name in states)]
+
+    def turned(array: np.ndarray) -> np.ndarray:
+        return array if layout == 0 else np.ascontiguousarray(np.moveaxis(array, -2, 0))
+
+    def model(shapes: Mapping[str, tuple[int, ...]], **attrs: int) -> Any:
+        names = ["x", "w", "r", "", "n", *states]
+        node = helper.make_node(op, names, outputs, hidden_size=HIDDEN, direction=direction, **attrs)
+        return make_model([node], {**shapes, "n": (BATCH,)}, outputs, weights, types={"n": TensorProto.INT32})
+
+    feeds = {name: rng.uniform(-1, 1, shape).astype(np.float32) for name, shape in shapes.items()}
+    ours = {name: turned(array) for name, array in feeds.items()}
+    path = save(model({name: array.shape for name, array in ours.items()}, layout=layout), tmp_path)
+    modelfile.save(convert(path), tmp_path / "m.lith")
+    session = microlith.load(tmp_path / "m.lith")
+    for lengths in ([0, 2, 5], [0, 0, 0]):
+        n = {"n": np.array(lengths, np.int32)}
+        expected = run_reference(model(shapes), {**feeds, **n})
+        for actual, wanted in zip(session.run({**ours, **n}).values(), expected, strict=True):
+            compare(actual, turned(wanted), 1e-5, "the C runtime")

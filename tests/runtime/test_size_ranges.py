@@ -12,7 +12,7 @@ import microlith
 from microlith import model_generated as fb
 from microlith import modelfile
 from microlith.dtypes import DType
-from microlith.errors import ModelFormatError, ShapeError
+from microlith.errors import InputError, ModelFormatError, ShapeError
 from microlith.ir import Graph, TensorType, Value
 from microlith.size_ranges import SizeRange
 
@@ -43,6 +43,12 @@ def test_enforced(path: Path) -> None:
             with pytest.raises(ShapeError, match=rf"dimension 1 of input 'x' is {size}; .* 'seq' from 3 to 7"):
                 model.run({"x": np.zeros((9, size), np.float32)})
         assert model.run({"x": np.ones((1, 4), np.float32)})["y"].shape == (1, 4)
+
+
+@pytest.mark.parametrize("name", [None, 5, b"seq"])
+def test_what_is_no_name_of_a_size(name: object, path: Path) -> None:
+    with pytest.raises(InputError, match="is no name of a size"):
+        microlith.load(path).size_range(name)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 5), (6, 5), (-1, -1), (1, 0)])
