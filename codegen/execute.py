@@ -17,6 +17,7 @@ import numpy as np
 from .. import targets
 from ..dtypes import DType
 from ..errors import InputError, ModelFormatError, ToolError
+from ..size_ranges import SizeRange
 from ..targets import Target
 from .project import REPORT
 
@@ -213,9 +214,9 @@ def _encode(project: Project, sample: Mapping[str, np.ndarray]) -> bytes:
     if not project.report["inputs"]:
         return b"\0"
     for size in project.report["sizes"]:
-        wanted, low, high = sizes[size["symbol"]], size["low"], size["high"]
-        if not low <= wanted <= high:
-            raise InputError(f"the size {wanted} of '{size['name']}' is outside of its range {low}..{high}")
+        wanted, allowed = sizes[size["symbol"]], SizeRange(size["low"], size["high"], size["step"])
+        if wanted not in allowed:
+            raise InputError(f"the size {wanted} of '{size['name']}' is outside of its range {allowed}")
     chosen = np.array([sizes[size["symbol"]] for size in project.report["sizes"]], "<i4")
     return chosen.tobytes() + b"".join(parts)
 

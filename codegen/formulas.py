@@ -85,13 +85,16 @@ def _times(a: Expr, b: Expr) -> Expr:
 
 @dataclass
 class Formulas:
-    """Finds expressions over the sizes ``names`` (C variables), whose values are ``low`` to ``low + count - 1``."""
+    """Finds expressions over the sizes ``names`` (C variables), whose values are ``low``, ``low + step``, ...; as many
+    as ``grid`` says."""
 
     names: Sequence[str]
     lows: Sequence[int]
     grid: tuple[int, ...]
     table_name: Callable[[], str]
     """Gives the name of a new table."""
+    steps: Sequence[int] = ()
+    """1 where none is given."""
     tables: dict[bytes, tuple[str, np.ndarray]] = field(default_factory=dict)
     """Those that the expressions read: name and entries."""
     _known: dict[bytes, str] = field(default_factory=dict)
@@ -113,8 +116,17 @@ class Formulas:
         self.text(column)
 
     def _axis(self, axis: int) -> Expr:
-        size = np.arange(self.grid[axis], dtype=np.int64) + self.lows[axis]
+        size = np.arange(self.grid[axis], dtype=np.int64) * self._step(axis) + self.lows[axis]
         return Expr(self.names[axis], size)
+
+    def _step(self, axis: int) -> int:
+        return self.steps[axis] if self.steps else 1
+
+    def _place(self, axis: int) -> str:
+        """The number of a size among those of its axis."""
+        low, step = self.lows[axis], self._step(axis)
+        place = f"{self.names[axis]} - {low}" if low else self.names[axis]
+        return place if step == 1 else f"({place}) / {step}"
 
     def _find(self, values: np.ndarray) -> Expr:
         axes = [axis for axis in range(values.ndim) if (values != values.take([0], axis)).any()]
@@ -193,31 +205,43 @@ class Formulas:
         if values.size == 1 or (values == values[0]).all():
             return _number(int(values[0]), values)
         common = int(np.gcd.reduce(values))
+        line = self._line_of(values, size)
+        if line is not None and "/" not in line.text:
+            return line
         if common > 1:
             try:
                 inner = self._simple(values // common, size)
             except _Misfit:
                 inner = None
-            if inner is not None:
-                return _scale(inner, common) if "/" in inner.text else self._line_of(values, size)
-            return None
-        line = self._line_of(values, size)
+            return None if inner is None else _scale(inner, common)
         return self._quotient(values, size) if line is None else line
 
     @staticmethod
     def _line_of(values: np.ndarray, size: Expr) -> Expr | None:
-        factor = int(values[1] - values[0])
-        constant = int(values[0]) - factor * int(size.values[0])
-        return _line(size, factor, constant) if np.array_equal(size.values * factor + constant, values) else None
+        rise, step = int(values[1] - values[0]), int(size.values[1] - size.values[0])
+        first = int(size.values[0])
+        if (np.diff(values) != rise).any():
+            return None
+        if rise % step == 0:
+            return _line(size, rise // step, int(values[0]) - rise // step * first)
+        # A part of the size, which is a whole number for each where the steps are multiples.
+        divisor = step // int(np.gcd(rise, step))
+        factor = rise * divisor // step
+        if first % divisor == 0:
+            return _line(_divide(size, divisor), factor, int(values[0]) - factor * (first // divisor))
+        return None
 
     @staticmethod
     def _quotient(values: np.ndarray, size: Expr) -> Expr | None:
         n = size.values
-        for divisor in range(2, min(_LONGEST_PERIOD, values.size - 1) + 1):
-            steps = values[divisor:] - values[:-divisor]
-            factor = int(steps[0])
-            if (steps != factor).any() or factor <= 0:
+        step = int(n[1] - n[0])
+        first, last = (2, values.size - 1) if step == 1 else (1, values.size // 2)
+        for period in range(first, min(_LONGEST_PERIOD, last) + 1):
+            rises = values[period:] - values[:-period]
+            factor = int(rises[0])
+            if (rises != factor).any() or factor <= 0:
                 continue
+            divisor = period * step
             lowest = int((divisor * values - factor * n).max())
             highest = int((divisor * values - factor * n).min()) + divisor - 1
             if lowest > highest:
@@ -259,11 +283,12 @@ class Formulas:
         """A table over one size, or over its remainder where it repeats."""
         for period in range(2, min(_LONGEST_PERIOD, values.size // 2) + 1):
             if np.array_equal(values[period:], values[:-period]):
+                if self._step(axis) > 1:
+                    return Expr(f"{self._stored(values[:period])}[{self._place(axis)} % {period}]", values)
                 start = -self.lows[axis] % period
                 row = np.roll(values[:period], -start)
                 return Expr(f"{self._stored(row)}[{self.names[axis]} % {period}]", values)
-        offset = f" - {self.lows[axis]}" if self.lows[axis] else ""
-        return Expr(f"{self._stored(values)}[{self.names[axis]}{offset}]", values)
+        return Expr(f"{self._stored(values)}[{self._place(axis)}]", values)
 
     def _table(self, values: np.ndarray) -> Expr:
         if values.size > _MOST_ENTRIES:
@@ -274,8 +299,9 @@ class Formulas:
             index = tuple(slice(None) if other == axis else 0 for other in range(values.ndim))
             return self._entry(values[index], axis)
         place = ""
-        for axis, (name, low) in enumerate(zip(self.names, self.lows, strict=True)):
-            term = f"({name} - {low})" if low else name
+        for axis in range(len(self.names)):
+            term = self._place(axis)
+            term = f"({term})" if " " in term else term
             place = f"({place}) * {self.grid[axis]} + {term}" if place else term
         return Expr(f"{self._stored(values.reshape(-1))}[{place}]", values)
 

@@ -341,7 +341,7 @@ def _draw_samples(graph: Graph, sizes: Mapping[str, int], view: ModelView) -> li
     if not graph.inputs and not graph.states:
         count = 1
     chosen = [
-        {**sizes, **{item.key: item.high - (item.high - item.low) * part // 4 for item in view.sizes}}
+        {**sizes, **{item.key: SizeRange(item.low, item.high, item.step).between(1 - part / 4) for item in view.sizes}}
         for part in (0, 4, 1, 3)
     ]
     return [draw_sample(graph, chosen[seed], seed, scale=scale) for seed, scale in enumerate(_SAMPLE_SCALES[:count])]
@@ -417,7 +417,10 @@ def _report(view: ModelView, project: str, files: list[str], measured: Measured 
         params_bytes=view.params_size,
         inputs=tensors(view.inputs),
         outputs=tensors(view.outputs),
-        sizes=tuple({"name": size.key, "symbol": size.name, "low": size.low, "high": size.high} for size in view.sizes),
+        sizes=tuple(
+            {"name": size.key, "symbol": size.name, "low": size.low, "high": size.high, "step": size.step}
+            for size in view.sizes
+        ),
         layer_table=tuple(
             {
                 "index": layer.label if layer.label != str(layer.index) else layer.index,

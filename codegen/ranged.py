@@ -48,6 +48,7 @@ class SizeView:
     key: str
     low: int
     high: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def size_views(ranges: Mapping[str, SizeRange]) -> tuple[SizeView, ...]:
     for symbol, item in ranges.items():
         name = identifier(symbol, fallback="size")
         name = names.take(f"size_{name}" if _GENERATED.fullmatch(name) else name)
-        views.append(SizeView(name, name.upper(), comment(symbol), symbol, item.low, item.high))
+        views.append(SizeView(name, name.upper(), comment(symbol), symbol, item.low, item.high, item.step))
     return tuple(views)
 
 
@@ -82,6 +83,7 @@ class SizeTexts:
         self._formulas = Formulas(
             names=[view.name for view in self.views],
             lows=[view.low for view in self.views],
+            steps=[view.step for view in self.views],
             grid=tuple(item.count for item in program.ranges.values()),
             table_name=lambda: f"table_{next(names)}",
         )

@@ -147,11 +147,13 @@ def _quantized(
 
 
 def _check_ranges(graph: Graph) -> None:
-    """Raises ShapeError when the model cannot run with the smallest or the largest sizes of its ranges."""
+    """Raises ShapeError when the model cannot run with the smallest, the second, or the largest sizes of its ranges:
+    one that takes only multiples tells by the second."""
     symbols = {dim for value in graph.inputs for dim in value.shape if isinstance(dim, str)}
     if not graph.ranges or symbols - set(graph.ranges) or is_data_dependent(graph):
         return
-    for sizes in ([item.low for item in graph.ranges.values()], [item.high for item in graph.ranges.values()]):
+    ranges = graph.ranges.values()
+    for sizes in ([item.sizes[index] for item in ranges] for index in (0, 1, -1)):
         try:
             bind_graph(graph, dict(zip(graph.ranges, sizes, strict=True)))
         except ShapeError as error:

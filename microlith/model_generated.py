@@ -1371,9 +1371,16 @@ class Range:
             return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
         return 2147483647
 
+    # Range
+    def Step(self):
+        o = flatbuffers.number_types.UOffsetTFlags.py_type(self._tab.Offset(10))
+        if o != 0:
+            return self._tab.Get(flatbuffers.number_types.Int32Flags, o + self._tab.Pos)
+        return 1
+
 
 def RangeStart(builder: flatbuffers.Builder):
-    builder.StartObject(3)
+    builder.StartObject(4)
 
 
 def RangeAddSymbol(builder: flatbuffers.Builder, symbol: int):
@@ -1388,6 +1395,10 @@ def RangeAddHigh(builder: flatbuffers.Builder, high: int):
     builder.PrependInt32Slot(2, high, 2147483647)
 
 
+def RangeAddStep(builder: flatbuffers.Builder, step: int):
+    builder.PrependInt32Slot(3, step, 1)
+
+
 def RangeEnd(builder: flatbuffers.Builder) -> int:
     return builder.EndObject()
 
@@ -1399,10 +1410,12 @@ class RangeT:
         symbol=None,
         low=1,
         high=2147483647,
+        step=1,
     ):
         self.symbol = symbol  # type: Optional[str]
         self.low = low  # type: int
         self.high = high  # type: int
+        self.step = step  # type: int
 
     @classmethod
     def InitFromBuf(cls, buf, pos):
@@ -1428,6 +1441,7 @@ class RangeT:
         self.symbol = range.Symbol()
         self.low = range.Low()
         self.high = range.High()
+        self.step = range.Step()
 
     # RangeT
     def Pack(self, builder):
@@ -1438,6 +1452,7 @@ class RangeT:
             RangeAddSymbol(builder, symbol)
         RangeAddLow(builder, self.low)
         RangeAddHigh(builder, self.high)
+        RangeAddStep(builder, self.step)
         return RangeEnd(builder)
 
 

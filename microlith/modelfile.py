@@ -93,7 +93,8 @@ class _Writer:
             buffers=self.buffers,
             metadata=[fb.PairT(key=key, value=value) for key, value in sorted(self.graph.metadata.items())],
             ranges=[
-                fb.RangeT(symbol=name, low=item.low, high=item.high) for name, item in sorted(self.graph.ranges.items())
+                fb.RangeT(symbol=name, low=item.low, high=item.high, step=item.step)
+                for name, item in sorted(self.graph.ranges.items())
             ]
             or None,
             packed=[self._packed_input(item) for item in self.packed.inputs] if self.packed else None,
@@ -354,8 +355,9 @@ class _Reader:
 
 
 def _range(item: Any) -> SizeRange:
-    _require(1 <= item.low <= item.high, f"the range {item.low}..{item.high} of a size")
-    return SizeRange(item.low, item.high)
+    fits = 1 <= item.low <= item.high and item.step >= 1 and (item.high - item.low) % item.step == 0
+    _require(fits, f"the range {item.low}..{item.high}:{item.step} of a size")
+    return SizeRange(item.low, item.high, item.step)
 
 
 def _state(value: Value) -> State:

@@ -21,6 +21,9 @@ from .size_ranges import SizeRange
 MOST_COMBINATIONS = 16384
 """Of sizes; more are not tried out one by one."""
 
+_MOST_STEPS = 64
+"""Distances between sizes that are tried for a hint."""
+
 MOST_WORK = 2_000_000
 """Combinations times nodes: about a minute."""
 
@@ -98,7 +101,7 @@ def _combinations(graph: Graph, ranges: Mapping[str, SizeRange]) -> Sequence[tup
             f"the ranges {spelled} allow {count:,} combinations of sizes; at most {most:,} are tried out one by one",
             hint="narrow the ranges, or fix one of the sizes",
         )
-    return list(itertools.product(*(range(item.low, item.high + 1) for item in ranges.values())))
+    return list(itertools.product(*(item.sizes for item in ranges.values())))
 
 
 def explained(
@@ -106,19 +109,48 @@ def explained(
 ) -> ShapeError:
     """The error that a combination of sizes met, with the sizes that would do."""
     spelled = ", ".join(f"{name} = {size}" for name, size in zip(ranges, sizes, strict=True))
-    hint = "narrow the range"
-    if len(ranges) == 1:
-        ((name, wanted),) = ranges.items()
-        good = [size for size in range(wanted.low, wanted.high + 1) if _runs(graph, {**fixed, name: size})]
-        if good:
-            end = good[-1]
-            start = end
-            while start - 1 in wanted and start - 1 in good:
-                start -= 1
-            hint = f"{name}:{start}..{end} would do" if start < end else f"{name}:{end} would do"
-        else:
-            hint = "no size in the range does; choose another range"
-    return ShapeError(f"with {spelled} the model cannot run: {error.what}", where=error.where, hint=hint)
+    where = error.where
+    return ShapeError(
+        f"with {spelled} the model cannot run: {error.what}", where=where, hint=_hint(graph, fixed, ranges)
+    )
+
+
+def _hint(graph: Graph, fixed: Mapping[str, int], ranges: Mapping[str, SizeRange]) -> str:
+    """Ranges with which the model runs, each found with the largest of the other sizes."""
+    if sum(item.count for item in ranges.values()) * len(graph.nodes) > MOST_WORK // 10:
+        return "narrow the range"
+    largest = {name: item.high for name, item in ranges.items()}
+    found = {}
+    for name, wanted in ranges.items():
+        good = [size for size in wanted.sizes if _runs(graph, {**fixed, **largest, name: size})]
+        if not good:
+            return "no size in the range does; choose another range" if len(ranges) == 1 else "narrow the ranges"
+        found[name] = _longest(good)
+    smallest = {name: item.low for name, item in found.items()}
+    seconds = {name: item.sizes[min(1, item.count - 1)] for name, item in found.items()}
+    if not _runs(graph, {**fixed, **smallest}) or not _runs(graph, {**fixed, **seconds}):
+        return "narrow the ranges"
+    return f"{' with '.join(f'{name}:{_spelled(item)}' for name, item in found.items())} would do"
+
+
+def _spelled(sizes: SizeRange) -> str:
+    return str(sizes) if sizes.count > 1 else str(sizes.low)
+
+
+def _longest(sizes: Sequence[int]) -> SizeRange:
+    """The most of some sizes, three at least, that end at the largest and lie at equal distances; failing these those
+    in a row."""
+    known, last = set(sizes), sizes[-1]
+    found = None
+    for step in sorted({1, *(last - size for size in sizes[-1 - _MOST_STEPS : -1])}):
+        start = last
+        while start - step in known:
+            start -= step
+        item = SizeRange(start, last, step)
+        if found is None or item.count > max(found.count, 2):
+            found = item
+    assert found is not None
+    return found
 
 
 def _runs(graph: Graph, sizes: Mapping[str, int]) -> bool:

@@ -170,6 +170,13 @@ class Model:
         check(self._lib.lith_model_size_range(self._file.pointer, symbol.encode(), low, high))
         return low[0], high[0]
 
+    def size_step(self, symbol: str) -> int:
+        """Of the sizes of ``size_range`` only every so many are possible, from the smallest on; 1: all."""
+        self.size_range(symbol)  # checks the name
+        step = ffi.new("int32_t *")
+        check(self._lib.lith_model_size_step(self._file.pointer, symbol.encode(), step))
+        return int(step[0])
+
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """The inputs as the file declares them."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from microlith.size_ranges import SizeRange
+
 from .codegen_command import TargetOption
 from .console import (
     JsonOption,
@@ -124,7 +126,7 @@ def command(
         "flash_bytes": program.constant_bytes if size is None else size.flash,
         "ram_available": budgets["ram"] or row.ram_bytes,
         "flash_available": budgets["flash"] or row.flash_bytes,
-        "ranges": {name: [item.low, item.high] for name, item in program.ranges.items()},
+        "ranges": {name: item.as_list() for name, item in program.ranges.items()},
         "regions": placement,
         "layers": layers,
         "integers": has_integers(graph),
@@ -217,8 +219,10 @@ def _print(report: dict[str, Any], name: str, board: str) -> None:
     if report["ordering"] and (saved := report["ordering"]["given_arena_size"] - report["arena_bytes"]) > 0:
         proof = "no order needs less" if report["ordering"]["optimal"] else "not proved to be the best"
         console.print(f"the order of the layers saves {bytes_text(saved)} of RAM ({proof})", highlight=False)
-    for size, (low, high) in report["ranges"].items():
-        console.print(f"size {size}: {low} to {high}; the figures are those of the largest", highlight=False)
+    for size, limits in report["ranges"].items():
+        console.print(
+            f"size {size}: {SizeRange(*limits).spelled}; the figures are those of the largest", highlight=False
+        )
     if report["ram_available"]:
         console.print(
             f"{board}: {bytes_text(report['ram_available'])} of RAM, {bytes_text(report['flash_available'])} of flash"

@@ -42,7 +42,7 @@ ShapeOption = Annotated[
         "-i",
         metavar="NAME:DIMS",
         help="Fix an input's shape (x:1,3,224,224) or a size (batch:1), or give a range of sizes (x:1,3,32..64,32..64, "
-        "seq:1..128). Repeatable.",
+        "seq:1..128; height:32..640:32 in steps of 32). Repeatable.",
     ),
 ]
 RegionOption = Annotated[
@@ -70,11 +70,16 @@ InputLayoutOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
+_NAME_AND_SIZES = re.compile(r"(.+?):((?:\d+(?:\.\.\d+(?::\d+)?)?)(?:,\d+(?:\.\.\d+(?::\d+)?)?)*)")
+"""A name, in which there may be colons as well, and sizes."""
+
+
 def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[Size, ...]]:
     """``["x:1,3,1..224"]`` as ``{"x": (1, 3, SizeRange(1, 224))}``; InputError for anything else."""
     shapes: dict[str, tuple[Size, ...]] = {}
     for option in options or ():
-        name, separator, dims = option.rpartition(":")
+        found = _NAME_AND_SIZES.fullmatch(option)
+        name, separator, dims = (found[1], ":", found[2]) if found else option.rpartition(":")
         try:
             shape = tuple(_size(dim) for dim in dims.split(",")) if dims else ()
         except ValueError:
@@ -102,7 +107,7 @@ def parse_run_shapes(options: Sequence[str] | None) -> dict[str, tuple[int, ...]
 
 
 def _size(text: str) -> Size:
-    """``"64"`` or ``"1..128"``; ValueError for anything else."""
+    """``"64"``, ``"1..128"`` or ``"32..640:32"``; ValueError for anything else."""
     found = SizeRange.parse(text)
     return int(text) if found is None else found
 
@@ -162,7 +167,7 @@ def _choose_sizes(graph: Graph, given: dict[str, tuple[Size, ...]], where: str) 
             if isinstance(dim, str):
                 wanted = size if isinstance(size, SizeRange) else SizeRange(size, size)
                 allowed = graph.ranges.get(dim, wanted)
-                if wanted.low not in allowed or wanted.high not in allowed:
+                if not allowed.holds(wanted):
                     raise InputError(f"--input {name}: the model takes '{dim}' from {allowed}", where=where)
                 graph.ranges[dim] = wanted
 

@@ -222,7 +222,7 @@ def command(
         "arena_bytes": None if program is None else program.arena_size,
         "arena_lower_bound": None if program is None else program.arena_lower_bound,
         "contract": graph.contract,
-        "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
+        "ranges": {name: item.as_list() for name, item in graph.ranges.items()},
         "prepacked": None if packed is None else {"target": packed.target, "constants": len(packed.inputs)},
         "labels": labels_in(graph.metadata),
         "computed_otherwise": own,

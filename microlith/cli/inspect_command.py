@@ -93,7 +93,7 @@ def command(
         "metadata": {key: text for key, text in graph.metadata.items() if not key.startswith(PREFIX)},
         "labels": labels_in(graph.metadata),
         "in_float": floats,
-        "ranges": {name: [item.low, item.high] for name, item in graph.ranges.items()},
+        "ranges": {name: item.as_list() for name, item in graph.ranges.items()},
     }
     if as_json:
         print_json({**summary, **ports, "layers": layers})
@@ -113,7 +113,7 @@ def command(
             table.add_row(kind[:-1], row["name"], f"{row['dtype']}[{shape}]", scale, zero)
     console.print(table)
     for name, item in graph.ranges.items():
-        console.print(f"size {name}: {item.low} to {item.high}", highlight=False)
+        console.print(f"size {name}: {item.spelled}", highlight=False)
     print_labels(graph)
     table = Table("#", "op", "name", "output", "MACs", "constants", "bits")
     for layer, node in zip(layers, graph.nodes, strict=True):

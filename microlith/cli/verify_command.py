@@ -141,7 +141,7 @@ def _noise(graph: Graph, samples: int) -> list[dict[str, np.ndarray]]:
     feeds = []
     for sample in range(samples):
         part = (0, 4, 1, 3, 2)[sample % 5]
-        sizes = {name: item.high - (item.high - item.low) * part // 4 for name, item in graph.ranges.items()}
+        sizes = {name: item.between(1 - part / 4) for name, item in graph.ranges.items()}
         inputs = [
             (
                 value.name,

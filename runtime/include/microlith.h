@@ -192,6 +192,8 @@ LITH_API int32_t lith_model_output_index(const lith_model *model, const char *na
 /* The sizes, both included, that the inputs' dimensions of a name (lith_tensor_info.symbols) may have: any, unless the
  * model was converted with a range. */
 LITH_API lith_status lith_model_size_range(const lith_model *model, const char *symbol, int32_t *low, int32_t *high);
+/* Between the smallest and the largest only every so many: low, low + step, ... high. 1 where all are possible. */
+LITH_API lith_status lith_model_size_step(const lith_model *model, const char *symbol, int32_t *step);
 
 typedef struct lith_model_info {
     const char *name;

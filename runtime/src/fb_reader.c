@@ -76,7 +76,8 @@ SCHEMA(pair_schema,
 SCHEMA(range_schema,
     [FB_RANGE_SYMBOL] = {STRING, 0, 0, NULL},
     [FB_RANGE_LOW] = {SCALAR, 4, 4, NULL},
-    [FB_RANGE_HIGH] = {SCALAR, 4, 4, NULL});
+    [FB_RANGE_HIGH] = {SCALAR, 4, 4, NULL},
+    [FB_RANGE_STEP] = {SCALAR, 4, 4, NULL});
 SCHEMA(packed_schema,
     [FB_PACKED_KERNEL] = {STRING, 0, 0, NULL},
     [FB_PACKED_NODE] = {SCALAR, 4, 4, NULL},

@@ -76,6 +76,30 @@ def image() -> onnx.ModelProto:
     return _model(nodes, "image", [x], ["map", "vector"], w)
 
 
+def pyramid() -> onnx.ModelProto:
+    """A net that halves images three times and adds what it enlarges again: it wants multiples of 8."""
+    w = Weights(4)
+    node = helper.make_node
+    w.items.append(numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "twice"))
+    halves = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
+    nodes = [
+        node("Conv", ["x", w.floats("w1", 6, 3, 3, 3), w.floats("b1", 6)], ["c1"], **halves),
+        node("Relu", ["c1"], ["r1"]),
+        node("Conv", ["r1", w.floats("w2", 6, 6, 3, 3)], ["c2"], **halves),
+        node("Relu", ["c2"], ["r2"]),
+        node("Conv", ["r2", w.floats("w3", 6, 6, 3, 3)], ["c3"], **halves),
+        node("Resize", ["c3", "", "twice"], ["u3"], mode="nearest", coordinate_transformation_mode="asymmetric"),
+        node("Add", ["u3", "r2"], ["s2"]),
+        node("ConvTranspose", ["s2", w.floats("w4", 6, 6, 2, 2)], ["u2"], strides=[2, 2]),
+        node("Concat", ["u2", "r1"], ["s1"], axis=1),
+        node("Conv", ["s1", w.floats("w5", 2, 12, 1, 1)], ["map"]),
+        node("Transpose", ["map"], ["last"], perm=[0, 2, 3, 1]),
+        node("Reshape", ["last", w.ints("rows", 1, -1, 2)], ["rows_of_map"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, "h", "w"])
+    return _model(nodes, "pyramid", [x], ["map", "rows_of_map"], w)
+
+
 def transformer(width: int = 16, heads: int = 2) -> onnx.ModelProto:
     """One encoder layer over token numbers, as exporters print it: positions, sizes that are computed, a mask."""
     w = Weights(3)

@@ -49,6 +49,11 @@ CASES: dict[
         {"h": SizeRange(3, 14), "w": SizeRange(5, 12)},
         lambda sizes: {"x": _floats(1, 3, sizes["h"], sizes["w"])},
     ),
+    "pyramid": (
+        ranged_models.pyramid,
+        {"h": SizeRange(8, 64, 8), "w": SizeRange(16, 40, 8)},
+        lambda sizes: {"x": _floats(1, 3, sizes["h"], sizes["w"])},
+    ),
     "transformer": (ranged_models.transformer, {"batch": SizeRange(1, 3), "seq": SizeRange(1, 40)}, _tokens),
 }
 
@@ -63,7 +68,7 @@ def test_every_size_equals_the_runtime(name: str, tmp_path: Path) -> None:
     modelfile.save(graph, tmp_path / "m.lith")
     result = built(graph, "host", tmp_path / "a", name="model")
     execute.selftest(result)
-    choices = itertools.product(*(range(item.low, item.high + 1) for item in ranges.values()))
+    choices = itertools.product(*(item.sizes for item in ranges.values()))
     samples = [draw(dict(zip(ranges, sizes, strict=True))) for sizes in choices]
     actual = execute.run(result, samples).samples
     session = onnxruntime.InferenceSession(model.SerializeToString())
@@ -132,7 +137,7 @@ def test_the_arena_is_that_of_the_largest_sizes(tmp_path: Path) -> None:
     ranged = microlith.generate(graph, "host", tmp_path / "a", sizes={"frames": SizeRange(1, 128)})
     fixed = microlith.generate(graph, "host", tmp_path / "b", sizes={"frames": 128})
     assert ranged.arena_bytes == fixed.arena_bytes
-    assert ranged.sizes == ({"name": "frames", "symbol": "frames", "low": 1, "high": 128},)
+    assert ranged.sizes == ({"name": "frames", "symbol": "frames", "low": 1, "high": 128, "step": 1},)
     assert list(ranged.inputs[0]["shape"]) == [1, 3, "frames"]
 
 
@@ -150,11 +155,50 @@ def test_a_range_where_the_model_cannot_run(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
 
 
+def test_a_model_that_wants_multiples(tmp_path: Path) -> None:
+    model = ranged_models.pyramid()
+    with pytest.raises(ShapeError, match=r"with h = 9(.|\n)*hint: h:8..64:8 would do"):
+        convert(model, inputs={"h": (SizeRange(8, 67),), "w": (24,)})
+    with pytest.raises(ShapeError, match=r"hint: h:8..64:8 with w:8..32:8 would do"):
+        convert(model, inputs={"h": (SizeRange(8, 64),), "w": (SizeRange(8, 32),)})
+    graph = convert(model, inputs={"w": (24,)})
+    with pytest.raises(ShapeError, match=r"hint: h:8..64:8 would do"):
+        project(graph, "host", tmp_path / "a", sizes={"h": SizeRange(4, 64, 4)})
+
+
+def test_sizes_in_steps(tmp_path: Path) -> None:
+    """Kept in the file, enforced by the runtime and by generated code, which says so in its header."""
+    graph = convert(ranged_models.pyramid(), inputs={"h": (SizeRange(8, 32, 8),), "w": (SizeRange(16, 40, 8),)})
+    modelfile.save(graph, tmp_path / "m.lith")
+    assert modelfile.load(tmp_path / "m.lith").ranges == graph.ranges
+    with microlith.load(tmp_path / "m.lith") as model:
+        assert (model.size_range("h"), model.size_step("h"), model.size_step("w")) == ((8, 32), 8, 8)
+        assert model.size_step("other") == 1
+        with pytest.raises(ShapeError, match=r"is 20; the model takes sizes 'h' from 8 to 32 in steps of 8"):
+            model.run({"x": _floats(1, 3, 20, 16)})
+        assert model.run({"x": _floats(1, 3, 24, 40)})["map"].shape == (1, 2, 12, 20)
+    result = built(graph, "host", tmp_path / "a", name="model")
+    assert next(iter(result.report["sizes"])) == {"name": "h", "symbol": "h", "low": 8, "high": 32, "step": 8}
+    header = (result.folder / "model.h").read_text()
+    assert 'Size "h": 8 to 32 in steps of 8' in header
+    assert "#define MODEL_H_STEP 8" in header
+    with pytest.raises(InputError, match=r"the size 20 of 'h' is outside of its range 8..32:8"):
+        execute.run(result, [{"x": _floats(1, 3, 20, 16)}])
+    data = np.array([20, 16], "<i4").tobytes() + _floats(1, 3, 20, 16).tobytes()
+    (tmp_path / "in.bin").write_bytes(data)
+    with pytest.raises(ToolError, match="outside of its range"):
+        execute._run([str(result.program("runner")), str(tmp_path / "in.bin"), str(tmp_path / "o")], "run", timeout=60)
+
+
 def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the range 9..5 is empty"):
         SizeRange(9, 5)
     with pytest.raises(InputError, match=r"the range 0..5 is out of bounds"):
         SizeRange(0, 5)
+    with pytest.raises(InputError, match=r"32..100:32 has no step that ends at 100\n  hint: for example 32..96:32"):
+        SizeRange(32, 100, 32)
+    with pytest.raises(InputError, match=r"the range 5..9:0 has no steps"):
+        SizeRange(5, 9, 0)
     model = ranged_models.audio()
     with pytest.raises(InputError, match=r"no input and no size 'frame'\n  hint: did you mean 'frames'"):
         convert(model, inputs={"frame": (SizeRange(1, 5),)})

@@ -51,10 +51,12 @@ def test_what_is_no_name_of_a_size(name: object, path: Path) -> None:
         microlith.load(path).size_range(name)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 5), (6, 5), (-1, -1), (1, 0)])
-def test_a_damaged_range_is_refused(path: Path, low: int, high: int) -> None:
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(0, 5, 1), (6, 5, 1), (-1, -1, 1), (1, 0, 1), (1, 5, 0), (1, 5, -2), (1, 5, 3)]
+)
+def test_a_damaged_range_is_refused(path: Path, low: int, high: int, step: int) -> None:
     model = fb.ModelT.InitFromObj(fb.Model.GetRootAs(path.read_bytes(), 0))
-    model.ranges[0].low, model.ranges[0].high = low, high
+    model.ranges[0].low, model.ranges[0].high, model.ranges[0].step = low, high, step
     builder = flatbuffers.Builder()
     builder.Finish(model.Pack(builder), file_identifier=b"LITH")
     data = bytes(builder.Output())

@@ -126,3 +126,37 @@ def test_no_step_passes_32_bits() -> None:
     text = found.text(beyond)
     assert [value(text, found, {"n": n}) for n in (1, 2, 3, 4)] == beyond.tolist()
     assert "2000000001" not in text
+
+
+MULTIPLES = np.arange(32, 641, 32)
+IN_STEPS = {
+    "h": MULTIPLES,
+    "h / 32": MULTIPLES // 32,
+    "3 * (h / 4) + 1": 3 * (MULTIPLES // 4) + 1,
+    "5 - h / 32": 5 - MULTIPLES // 32,
+    "(h + 32) / 64": (MULTIPLES // 32 + 1) // 2,
+    "64 * h * h": 64 * MULTIPLES * MULTIPLES,
+    "h < 96 ? h : 96": np.minimum(MULTIPLES, 96),
+    "table_0[(h - 32) / 32]": (MULTIPLES // 32) ** 3 * 7919 % 101,
+    "table_0[(h - 32) / 32 % 3]": np.array([4, 9, 2] * 7)[: MULTIPLES.size],
+}
+
+
+@pytest.mark.parametrize("expected", IN_STEPS)
+def test_sizes_in_steps(expected: str) -> None:
+    """Only every 32nd size occurs: parts of it are whole numbers, and tables have an entry for each that occurs."""
+    numbers = IN_STEPS[expected]
+    found = Formulas(["h"], [32], (MULTIPLES.size,), lambda: "table_0", steps=[32])
+    text = found.text(numbers)
+    assert [value(text, found, {"h": int(h)}) for h in MULTIPLES] == numbers.tolist()
+    assert text == expected
+
+
+def test_two_sizes_in_steps() -> None:
+    grid = np.arange(16, 65, 16)[:, None], np.arange(3, 12, 2)[None]
+    columns = [grid[0] // 8 * grid[1], grid[0] + 2 * grid[1], (grid[0] * 7919 + grid[1] * 31) % 101]
+    found = Formulas(["h", "w"], [16, 3], (4, 5), lambda: "table_0", steps=[16, 2])
+    for numbers in columns:
+        text = found.text(numbers.reshape(-1))
+        values = [[value(text, found, {"h": h, "w": w}) for w in grid[1][0].tolist()] for h in grid[0][:, 0].tolist()]
+        assert values == numbers.tolist(), text
