@@ -5,11 +5,17 @@
 
 #include "common/requant_wide.h"
 
-/* sum + the products (x[i] - x_zero) * (w[i] - w_zero); each has at most 26 bits. */
+/* value * (weight - zero), modulo 2^32: it has at most 26 bits where the zero point is one of bytes, which nobody has
+ * checked where it comes from a tensor that is no constant. */
+static inline int32_t nnacl_product_s16(int32_t value, int32_t weight, int32_t zero) {
+    return (int32_t)((uint32_t)value * ((uint32_t)weight - (uint32_t)zero));
+}
+
+/* sum + the products (x[i] - x_zero) * (w[i] - w_zero). */
 static inline int64_t nnacl_dot_s16(int64_t sum, const int16_t *x, const int8_t *w, int32_t count, int32_t x_zero,
                                     int32_t w_zero) {
     for (int32_t i = 0; i < count; i++) {
-        sum += (x[i] - x_zero) * (w[i] - w_zero);
+        sum += nnacl_product_s16(x[i] - x_zero, w[i], w_zero);
     }
     return sum;
 }

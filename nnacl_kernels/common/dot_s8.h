@@ -5,7 +5,8 @@
 
 #include "nnacl_base.h"
 
-/* sum + the products (x[i] - x_zero) * (w[i] - w_zero), modulo 2^32 whatever the count. */
+/* sum + the products (x[i] - x_zero) * (w[i] - w_zero), modulo 2^32 whatever the count and the zero point of the
+ * weights, which nobody has checked where it comes from a tensor that is no constant. */
 static inline uint32_t nnacl_dot_s8(uint32_t sum, const int8_t *x, const int8_t *w, int32_t count, int32_t x_zero,
                                     int32_t w_zero) {
     if (w_zero == 0) { /* the usual case, cheaper */
@@ -14,7 +15,7 @@ static inline uint32_t nnacl_dot_s8(uint32_t sum, const int8_t *x, const int8_t 
         }
     } else {
         for (int32_t i = 0; i < count; i++) {
-            sum += (uint32_t)((x[i] - x_zero) * (w[i] - w_zero));
+            sum += (uint32_t)(x[i] - x_zero) * ((uint32_t)w[i] - (uint32_t)w_zero);
         }
     }
     return sum;

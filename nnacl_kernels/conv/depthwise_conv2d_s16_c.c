@@ -74,7 +74,7 @@ void nnacl_depthwise_conv2d_s16_c(const nnacl_ctx *ctx, const void *params, cons
                     const int16_t *a = image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c + oc / multiplier;
                     const int8_t *w = weights + ((ptrdiff_t)ky * p->kernel_w + wide.begin) * p->out_c + oc;
                     for (int32_t kx = wide.begin; kx < wide.end; kx++) {
-                        sum += (*a - p->x_zero) * (*w - w_zero);
+                        sum += nnacl_product_s16(*a - p->x_zero, *w, w_zero);
                         a += (ptrdiff_t)p->dilation_w * p->in_c;
                         w += p->out_c;
                     }

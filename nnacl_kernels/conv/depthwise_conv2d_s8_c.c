@@ -68,7 +68,7 @@ void nnacl_depthwise_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const
                                tall.end - tall.begin, wide.end - wide.begin, in, pixel);
             }
             for (; oc < p->out_c; oc++) {
-                const int32_t w_zero = w_zeros ? w_zeros[oc] : p->w_zero;
+                const uint32_t w_zero = (uint32_t)(w_zeros ? w_zeros[oc] : p->w_zero); /* may be any number */
                 uint32_t sum = bias ? (uint32_t)bias[oc] : 0;
                 for (int32_t ky = tall.begin; ky < tall.end; ky++) {
                     const int32_t iy = tall.origin + ky * p->dilation_h;
@@ -76,7 +76,7 @@ void nnacl_depthwise_conv2d_s8_c(const nnacl_ctx *ctx, const void *params, const
                     const int8_t *a = image + ((ptrdiff_t)iy * p->in_w + ix) * p->in_c + oc / multiplier;
                     const int8_t *w = weights + ((ptrdiff_t)ky * p->kernel_w + wide.begin) * p->out_c + oc;
                     for (int32_t kx = wide.begin; kx < wide.end; kx++) {
-                        sum += (uint32_t)((*a - p->x_zero) * (*w - w_zero));
+                        sum += (uint32_t)(*a - p->x_zero) * ((uint32_t)*w - w_zero);
                         a += (ptrdiff_t)p->dilation_w * p->in_c;
                         w += p->out_c;
                     }

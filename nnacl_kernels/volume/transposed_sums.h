@@ -26,7 +26,8 @@
         }                                                                                                              \
     }
 
-/* The same with the tap in plain C. The sums wrap: `wide` is the unsigned type of a sum. */
+/* The same with the tap in plain C. The sums wrap: `wide` is the unsigned type of a sum. So do the products with zero
+ * points of a tensor, which may be any numbers. */
 #define NNACL_TRANSPOSED_SUMS(name, element, sum, wide)                                                                \
     static void name##_tap(sum *restrict sums, const element *restrict x, const int8_t *restrict weights,              \
                            const int32_t *w_zeros, const nnacl_conv_nd_params *p) {                                    \
@@ -37,7 +38,8 @@
                 sums[oc] = (sum)((wide)sums[oc] + (wide)(a * (w[oc] - p->w_zero)));                                    \
             }                                                                                                          \
             for (int32_t oc = 0; w_zeros && oc < p->out_c; oc++) {                                                     \
-                sums[oc] = (sum)((wide)sums[oc] + (wide)(a * (w[oc] - w_zeros[oc])));                                  \
+                const int32_t product = (int32_t)((uint32_t)a * ((uint32_t)w[oc] - (uint32_t)w_zeros[oc]));            \
+                sums[oc] = (sum)((wide)sums[oc] + (wide)product);                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
