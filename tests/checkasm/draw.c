@@ -103,7 +103,9 @@ void *check_input(check_case *c, int32_t dtype, int32_t rank, const int32_t *dim
     memset(tensor, 0, sizeof *tensor);
     tensor->dtype = dtype;
     tensor->rank = rank;
-    memcpy(tensor->dims, dims, (size_t)rank * sizeof dims[0]);
+    for (int32_t i = 0; i < rank; i++) { /* of rank 0 there may be no dims */
+        tensor->dims[i] = dims[i];
+    }
     const int64_t count = nnacl_element_count(tensor);
     void *data = malloc((size_t)count * nnacl_dtype_size(dtype) + 1);
     if (!data) {
