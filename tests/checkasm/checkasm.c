@@ -10,6 +10,10 @@
 #include "run_case.h"
 
 #define MAX_ROWS 4096
+/* Every row that can run is visited so often, however seldom the draws of its op fit it ... */
+#define OWED_VISITS 4
+/* ... unless after so many draws more than the cases there still was none for it. */
+#define MOST_EXTRA_DRAWS 10000
 
 static const char usage[] =
     "usage: checkasm [options]\n"
@@ -17,7 +21,7 @@ static const char usage[] =
     "  --isa LIST   only rows of these instruction sets, as in --isa avx2,vnni\n"
     "  --op NAME    only this op\n"
     "  --seed N     the seed (default: from the clock; it is printed)\n"
-    "  --cases N    cases for each op and type (default 40)\n"
+    "  --cases N    cases for each op and type (default 40); more are drawn for rows that few of them fit\n"
     "  --case I     only case I, as a failure names it\n"
     "  --bench      also measure, on a typical large case\n"
     "  --verbose    a line for each op and type\n"
@@ -79,6 +83,39 @@ static void draw(check_case *c, const check_op *check, int32_t dtype, const sett
     check->draw(c);
 }
 
+/* A row of this op and type owes visits. */
+static bool pair_owes(const check_op *check, int32_t dtype, const run_options *options, const row_result *results) {
+    const nnacl_kernel *row;
+    for (int32_t i = 0; (row = nnacl_kernel_at(i)) != NULL; i++) {
+        if (strcmp(row->op, check->op) == 0 && row->dtype == dtype && run_owes(row, options, &results[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name_case(const check_op *check, const settings *s, int32_t index, char *where, size_t size) {
+    snprintf(where, size, "again with: checkasm --op %s --seed %llu --case %" PRId32, check->op,
+             (unsigned long long)s->seed, index);
+}
+
+/* Draws on behind the cases until luck has dealt every row its share, and runs what is drawn on those rows alone. */
+static bool check_owed(const check_op *check, int32_t dtype, const settings *s, row_result *results) {
+    bool fine = true;
+    run_options options = s->run;
+    options.bench = false;
+    options.owed = OWED_VISITS;
+    for (int32_t i = 0; i < MOST_EXTRA_DRAWS && fine && pair_owes(check, dtype, &options, results); i++) {
+        char where[160];
+        name_case(check, s, s->cases + i, where, sizeof where);
+        check_case c;
+        draw(&c, check, dtype, s, s->cases + i, false);
+        fine = run_case(&c, &options, results, where);
+        case_free(&c);
+    }
+    return fine;
+}
+
 /* All cases of one op and type. False when something failed that belongs to no row. */
 static bool check_pair(const check_op *check, int32_t dtype, const settings *s, row_result *results) {
     bool fine = true;
@@ -89,8 +126,7 @@ static bool check_pair(const check_op *check, int32_t dtype, const settings *s, 
             continue;
         }
         char where[160];
-        snprintf(where, sizeof where, "again with: checkasm --op %s --seed %llu --case %" PRId32, check->op,
-                 (unsigned long long)s->seed, index);
+        name_case(check, s, index, where, sizeof where);
         check_case c;
         draw(&c, check, dtype, s, index, false);
         fine = run_case(&c, &plain, results, where);
@@ -98,6 +134,9 @@ static bool check_pair(const check_op *check, int32_t dtype, const settings *s, 
             fine = run_spoilt(&c, &plain, results, where);
         }
         case_free(&c);
+    }
+    if (s->only < 0 && fine) {
+        fine = check_owed(check, dtype, s, results);
     }
     if (s->run.bench && fine) {
         check_case c;

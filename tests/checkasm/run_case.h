@@ -7,6 +7,7 @@
 typedef struct run_options {
     uint32_t isa_mask; /* rows outside of it are left alone; the `c` row is the reference all the same */
     bool bench;
+    int32_t owed; /* only rows with fewer visits than this, and nothing for the digest; 0: all rows */
 } run_options;
 
 /* What is known of a row after some cases. */
@@ -41,6 +42,10 @@ bool run_spoilt(check_case *c, const run_options *options, row_result *results, 
 
 /* The row can be run by this build on this machine. */
 bool run_possible(const nnacl_kernel *row);
+
+/* The row is among those that the options name, can be run, and owes visits: it has had fewer than options->owed, and
+ * has not failed so often that it is not run again. */
+bool run_owes(const nnacl_kernel *row, const run_options *options, const row_result *result);
 
 void case_free(check_case *c);
 

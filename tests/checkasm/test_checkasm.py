@@ -74,6 +74,12 @@ def test_a_single_kernel_can_be_chosen(program: Path) -> None:
     assert "relu" not in result.stdout
 
 
+@pytest.mark.parametrize("seed", ["1", "2", "3"])
+def test_every_row_is_visited_however_few_the_cases(program: Path, seed: str) -> None:
+    result = run([program], "--seed", seed, "--cases", "1")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 @pytest.mark.parametrize("options", [["--isa", "z80"], ["--seed", "x"], ["--op"], ["--nonsense"]])
 def test_wrong_usage_has_an_exit_code_of_its_own(program: Path, options: list[str]) -> None:
     result = run([program], *options)
@@ -153,6 +159,12 @@ MUTATIONS = {
         "nnacl_kernels/elementwise/elementwise_plan.c",
         replace("return rank == 1 && strides[0] == 1;", "return strides[rank - 1] == 1;"),
         "over an input",
+    ),
+    "a row that no draw fits": (
+        "cast",
+        "nnacl_kernels/data/data_plan.c",
+        replace("p->from == NNACL_F32 && p->to == NNACL_F16", "p->from == NNACL_F32 && p->to == 255"),
+        "no case visited",
     ),
     "a kernel without a check": (
         "where",
