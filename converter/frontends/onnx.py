@@ -27,6 +27,7 @@ from . import (
     onnx_control,
     onnx_conv,
     onnx_data,
+    onnx_experimental,
     onnx_image,
     onnx_index,
     onnx_integer,
@@ -37,6 +38,7 @@ from . import (
     onnx_ml,
     onnx_norm,
     onnx_pool,
+    onnx_qonnx,
     onnx_quant,
     onnx_reduce,
     onnx_resize,
@@ -47,7 +49,7 @@ from . import (
     onnx_tokens,
 )
 from .onnx_graph import NARROW, Entry, Guesses, Poison, Reject, Row, Tensors, Text, constant, usable_array
-from .onnx_level import Level, Tables, in_order
+from .onnx_level import OUTSIDE, Level, Tables, in_order
 from .onnx_load import LoadedModel, all_nodes, load_model, nodes_of, one_line, opset_of
 from .onnx_words import words_of_inputs
 from .problems import problem
@@ -58,6 +60,7 @@ ROWS: dict[str, Row] = {
     **onnx_data.ROWS,
     **onnx_integer.ROWS,
     **onnx_control.ROWS,
+    **onnx_experimental.ROWS,
     **onnx_image.ROWS,
     **onnx_index.ROWS,
     **onnx_linalg.ROWS,
@@ -77,7 +80,7 @@ ROWS: dict[str, Row] = {
 }
 """Every operator of ONNX's own domain that is known."""
 
-FOREIGN_ROWS: dict[tuple[str, str], Row] = {**onnx_contrib.ROWS, **onnx_ml.ROWS}
+FOREIGN_ROWS: dict[tuple[str, str], Row] = {**onnx_contrib.ROWS, **onnx_ml.ROWS, **onnx_qonnx.ROWS}
 """Operators of other domains, by domain and name."""
 
 MAX_SIZE = 2**31 - 1
@@ -168,7 +171,11 @@ def _import(
         attempts += taken
     if attempts:
         return attempts[0]
-    return run(Guesses(open_is_one=guesses.made, forks=guesses.differs and not guesses.asked))
+    if guesses.made:
+        attempt(Guesses(open_is_one="first"))
+        if attempts:
+            return attempts[0]
+    return run(Guesses(open_is_one="all" if guesses.made else "", forks=guesses.differs and not guesses.asked))
 
 
 def _ranks_fit(graph: Graph, proto: onnx.GraphProto) -> bool:
@@ -442,6 +449,8 @@ def _dtype(data_type: int, is_text: bool = False) -> DType:
         return DType.s64
     if data_type == onnx.TensorProto.BFLOAT16:
         raise Reject("element type BFLOAT16 is not supported at inputs and outputs", "export the model in float32")
+    if data_type == onnx.TensorProto.STRING:
+        raise Reject("element type STRING is not supported", OUTSIDE)
     return DType.f16 if data_type == onnx.TensorProto.FLOAT16 else onnx_data.held_type(data_type)
 
 

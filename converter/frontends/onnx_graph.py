@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import onnx
@@ -323,8 +323,9 @@ def constant(data: np.ndarray, name: str) -> Value:
 class Guesses:
     """What a model leaves open and has to be taken for granted."""
 
-    open_is_one: bool = False
-    """A size that is known only at run time counts as 1 for a Squeeze that does not name its axes."""
+    open_is_one: Literal["", "first", "all"] = ""
+    """Which sizes that are known only at run time count as 1 for a Squeeze that does not name its axes: none, that of
+    the first dimension (exporters leave the batch open in models that are for one), or all."""
     made: bool = False
     """Whether such a Squeeze has been met."""
     branch_squeezes: bool = True

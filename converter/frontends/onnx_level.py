@@ -54,6 +54,15 @@ FROM_ELSEWHERE = (
 )
 
 
+OUTSIDE = (
+    "make numbers of texts or files outside of the model, and convert the part behind: onnx.utils.extract_model cuts "
+    "it out, from the first tensors of numbers on"
+)
+
+FROM_EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
+"""Domains of onnxruntime-extensions: tokenizers, decoders of pictures and sounds."""
+
+
 After = Callable[["Level"], "list[Entry]"]
 """What is done in a level when its nodes are converted: it gives the results."""
 
@@ -450,7 +459,8 @@ def in_order(nodes: Iterable[onnx.NodeProto], available: set[str]) -> list[onnx.
 
 def why_foreign(node: OnnxNode) -> tuple[str, str]:
     """Reason and hint for an operator of another domain without a row."""
-    return f"operators of domain '{node.proto.domain}' are not supported", extensions.HOW_TO_ADD
+    outside = node.proto.domain in FROM_EXTENSIONS
+    return f"operators of domain '{node.proto.domain}' are not supported", OUTSIDE if outside else extensions.HOW_TO_ADD
 
 
 def why_unknown(node: OnnxNode) -> tuple[str, str]:

@@ -143,7 +143,7 @@ def _modern(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     if opset >= OLDEST_OPSET or not any(own):  # the converter crashes on some attributes of other domains
         return model
     try:
-        return version_converter.convert_version(model, OLDEST_OPSET)
+        return _brought_up(model)
     except Exception as error:  # a C++ exception of the onnx package
         raise ModelFormatError(
             f"it uses opset {opset}, and onnx cannot bring it to {OLDEST_OPSET}: {one_line(error)}",
@@ -152,11 +152,35 @@ def _modern(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
         ) from error
 
 
+def _brought_up(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model in the oldest opset that the tables know. onnx passes over operators of other domains; those of its own
+    that it has no definition of are put there meanwhile."""
+    lent = onnx.ModelProto()
+    lent.CopyFrom(model)
+    elsewhere = {node.domain for node in all_nodes(model.graph)} - set(DEFAULT_DOMAIN)
+    for node in all_nodes(lent.graph):
+        if node.domain in DEFAULT_DOMAIN and not onnx.defs.has(node.op_type):
+            node.domain = UNDEFINED
+            elsewhere.add(UNDEFINED)
+    for domain in sorted(elsewhere - {item.domain for item in model.opset_import}):
+        lent.opset_import.add(domain=domain, version=1)
+    brought = version_converter.convert_version(lent, OLDEST_OPSET)
+    for node in all_nodes(brought.graph):
+        if node.domain == UNDEFINED:
+            node.domain = ""
+    return brought
+
+
+UNDEFINED = "microlith.undefined"
+"""Where operators without a definition stand while onnx's converter runs."""
+
+
 def opset_of(model: onnx.ModelProto) -> int:
-    """The opset of ONNX's own domain that a model uses."""
+    """The opset of ONNX's own domain that a model uses. Where it states none it is the newest, as for ONNX Runtime;
+    before IR version 3 a model could not state one."""
     versions = [item.version for item in model.opset_import if item.domain in DEFAULT_DOMAIN]
     used = any(node.domain in DEFAULT_DOMAIN for node in model.graph.node)
-    return max(versions, default=1 if used else onnx.defs.onnx_opset_version())
+    return max(versions, default=1 if used and model.ir_version < 3 else onnx.defs.onnx_opset_version())
 
 
 def nodes_of(model: onnx.ModelProto, known: Container[str]) -> Sequence[onnx.NodeProto]:

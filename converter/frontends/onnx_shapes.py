@@ -81,13 +81,15 @@ def squeeze(g: Builder, node: OnnxNode) -> Value:
     given = axes_of(node, 13)
     if given is None:
         g.guesses.made |= not x.type.is_static
-        counts = g.guesses.open_is_one
-        axes = {index for index, dim in enumerate(x.shape) if dim == 1 or (counts and isinstance(dim, str))}
+        counts = {"": 0, "first": 1, "all": len(x.shape)}[g.guesses.open_is_one]
+        axes = {index for index, dim in enumerate(x.shape) if dim == 1 or (index < counts and isinstance(dim, str))}
     else:
         axes = {checked_axis(axis, len(x.shape), "an axis") for axis in given}
         wrong = [axis for axis in sorted(axes) if isinstance(x.shape[axis], int) and x.shape[axis] != 1]
         if wrong:
             raise Reject(f"dimension {wrong[0]} of an input of shape {x.shape} is not 1")
+    if any(isinstance(x.shape[axis], str) for axis in axes):  # that they are 1 is seen at run time
+        return g.add("squeeze", [x], {"axes": sum(1 << axis for axis in axes)})
     shape = [dim for index, dim in enumerate(x.shape) if index not in axes]
     return _reshaped_or(g, x, shape, "squeeze", axes)
 

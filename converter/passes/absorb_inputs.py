@@ -7,6 +7,7 @@ import numpy as np
 from ... import ops
 from ...dtypes import DType
 from ...ir import Graph, Node, Value
+from ...ops.reduce import axes_of
 from .edits import rebuild, reshape_to, substitute
 
 
@@ -54,9 +55,13 @@ def _bounds(node: Node) -> tuple[int, int]:
 
 
 def _reshape_instead(graph: Graph, node: Node) -> bool:
-    """squeeze and unsqueeze are reshapes, where one can say so."""
+    """squeeze and unsqueeze are reshapes, where one can say so. Not where squeeze takes out a size that is open: that
+    it is 1 has to be seen at run time."""
     x: Value = node.input(0)
     if ops.get(node.op).takes_data(node):
+        return False
+    dropped = axes_of(node.attrs["axes"], len(x.shape)) if node.op == "squeeze" else ()
+    if any(isinstance(x.shape[axis], str) for axis in dropped):
         return False
     shape = reshape_to(x, node.output.shape)
     if shape is None:

@@ -332,6 +332,31 @@ def test_squeeze_of_a_size_that_is_open(tmp_path: Path) -> None:
             assert session.run(two)["y"].shape == (2, 3)
 
 
+def test_squeeze_of_a_batch_that_is_open(tmp_path: Path) -> None:
+    """What follows needs the rank that is left when of two open sizes only the first is 1."""
+    text = """g (float[n,k,3] x, float[1] t) => (y) {
+        two = Constant<value = int64[1] {2}>()
+        three = Constant<value = int64[1] {3}>()
+        axis = Constant<value = int64[1] {1}>()
+        score = Slice(x, two, three, two)
+        over = GreaterOrEqual(score, t)
+        bare = Squeeze(over)
+        found = NonZero(bare)
+        turned = Transpose<perm = [1, 0]>(found)
+        where = Squeeze(turned, axis)
+        y = Gather<axis = 1>(x, where)
+    }"""
+    model = parsed(text)
+    modelfile.save(convert(save(model, tmp_path)), tmp_path / "m.lith")
+    with microlith.load(tmp_path / "m.lith") as session:
+        for rows in (7, 2):
+            feeds = {"x": np.random.default_rng(rows).normal(size=(1, rows, 3)).astype(np.float32)}
+            feeds["t"] = np.array([0.1], np.float32)
+            np.testing.assert_array_equal(session.run(feeds)["y"], run_reference(model, feeds)[0])
+        with pytest.raises(ShapeError):
+            session.run({"x": np.ones((2, 4, 3), np.float32), "t": np.zeros(1, np.float32)})
+
+
 SQUEEZE = """g (float[2,n] x) => (y) {
     one = Constant<value = int64 {1}>()
     axis = Constant<value = int64[1] {-1}>()
