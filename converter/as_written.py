@@ -13,9 +13,9 @@ from ..ir import Graph, all_graphs
 from .passes.unsigned_bytes import is_mover
 
 _ROUNDED_ONCE = frozenset(
-    "abs add avg_pool2d_ordered cast ceil clip conv2d_ordered dequantize div floor leaky_relu lut matmul_ordered max "
-    "mean_ordered min mul neg prelu reciprocal relu requantize round sigmoid_ordered sign sqrt square sub tanh_ordered "
-    "thresholded_relu where".split()
+    "abs add avg_pool2d_ordered cast ceil clip col2im conv2d_ordered dequantize div floor leaky_relu lut "
+    "matmul_ordered max mean_ordered min mul neg prelu reciprocal relu requantize round sigmoid_ordered sign sqrt "
+    "square sub tanh_ordered thresholded_relu where".split()
 )
 _CHOSEN = frozenset(
     "argmax argmin max_pool2d max_pool_nd pad reduce_max reduce_min scatter_elements scatter_nd split top_k".split()

@@ -92,7 +92,17 @@ def conv_transpose(g: Builder, node: OnnxNode) -> Value:
     if groups < 1 or in_c % groups or w.shape[0] != in_c:
         raise Reject(f"group {groups} does not fit {in_c} input channels and weights {w.shape}")
     pads = _transposed_pads(node, x, kernel, strides, dilations)
-    attrs = {**window_3d(strides, pads, dilations), "groups": groups}
+    window = window_3d(strides, pads, dilations)
+    if groups == 1 and spatial == 2 and x.type.is_static:
+        sizes = [
+            (int(dim) - 1) * stride + (k - 1) * dilation + 1 - before - after
+            for dim, stride, k, dilation, before, after in zip(
+                x.shape[2:], strides, kernel, dilations, pads[:2], pads[2:], strict=True
+            )
+        ]
+        if (ordered := onnx_ordered.conv_transpose(g, x, w, bias, window, sizes)) is not None:
+            return ordered
+    attrs = {**window, "groups": groups}
     w = g.transpose(w, (*range(2, spatial + 2), 0, 1))
     return channels_first(g, g.add("conv_transpose", [channels_last(g, x), w, bias], attrs))
 

@@ -128,7 +128,8 @@ def power(g: Builder, node: OnnxNode) -> Value:
         wide = DType.f32 if exponent.dtype.is_float else WIDER.get(x.dtype, x.dtype)
         return g.cast(g.add("pow", [g.cast(x, wide), g.cast(exponent, wide)]), x.dtype)
     if exponent.data is not None and exponent.data.size == 1 and x.dtype is DType.f32:
-        special = {2.0: "square", 0.5: "sqrt", -1.0: "reciprocal", -0.5: "rsqrt"}.get(float(exponent.data.reshape(())))
+        known = {2.0: "square"} | ({} if g.as_written else {0.5: "sqrt", -1.0: "reciprocal", -0.5: "rsqrt"})
+        special = known.get(float(exponent.data.reshape(())))
         if special is not None and exponent.data.ndim <= len(x.shape):
             return g.add(special, [x])
     return g.add("pow", [x, g.cast(exponent, x.dtype)])

@@ -5,12 +5,15 @@ Each function returns None where no such order is known; the node is then conver
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...dtypes import DType
-from ...ir import Value
+from ...ir import Dim, Value
 from .onnx_graph import Builder
 
 
@@ -39,6 +42,22 @@ def matmul(
     if rank > 1 and not vector:
         return y
     return g.reshape(y, (*(y.shape[:-1] if rank > 1 else ()), *(() if vector else y.shape[-1:])))
+
+
+def conv_transpose(
+    g: Builder, x: Value, w: Value, bias: Value | None, window: Mapping[str, Any], size: Sequence[int]
+) -> Value | None:
+    """x [1, c, h, w], w as ONNX has it; ``window`` is that of col2im, ``size`` that of the result. A product of the
+    filters and all positions, whose columns are added where they lie."""
+    known = x.type.is_static and w.type.is_static and x.dtype is DType.f32 and len(x.shape) == 4
+    if not g.as_written or not known or x.shape[0] != 1 or id(w) in g.stored or min(window["pad_after"]) < 0:
+        return None
+    in_c, out_c, *kernel = w.type.static_shape
+    filters = g.reshape(g.transpose(w, (1, 2, 3, 0)), (1, out_c * math.prod(kernel), in_c))
+    columns = g.reshape(x, (1, in_c, math.prod(x.type.static_shape[2:])))
+    products = g.add("matmul_ordered", [filters, columns], {"a_transposed": 1})
+    y = g.add("col2im", [products], {**window, "size": (1, *size), "kernel": (1, *kernel), "spatial": 2})
+    return y if bias is None else g.add("add", [y, g.reshape(bias, (out_c, 1, 1))])
 
 
 def mean(g: Builder, x: Value, axes: Sequence[int], keep_dims: bool, *, pool: bool, total: bool) -> Value | None:
@@ -75,3 +94,75 @@ def hard_sigmoid(g: Builder, x: Value, alpha: float, beta: float) -> Value | Non
     scaled = g.add("mul", [x, g.const(np.asarray(alpha, np.float32), "alpha")])
     moved = g.add("add", [scaled, g.const(np.asarray(beta, np.float32), "beta")])
     return g.add("clip", [moved], {"alpha": 0.0, "beta": 1.0})
+
+
+def resize_linear(
+    g: Builder, x: Value, transform: str, scales: Sequence[float], sizes: Sequence[object]
+) -> Value | None:
+    """x NCHW, its last two dimensions scaled by interpolation between four neighbours, whose products with their
+    weights are added from the upper left one on. ``transform`` is how ONNX names it; a size of -1 follows from the
+    scale."""
+    if not g.as_written or x.dtype is not DType.f32 or len(x.shape) != 4 or transform not in _PLACES:
+        return None
+    if any(
+        scale != 1.0 or size not in (-1, dim) for scale, size, dim in zip(scales[:2], sizes[:2], x.shape, strict=False)
+    ):
+        return None
+    rows, columns = (
+        _neighbours(transform, dim, scale, size)
+        for dim, scale, size in zip(x.shape[2:], scales[2:], sizes[2:], strict=True)
+    )
+    if rows is None or columns is None:
+        return None
+    image = g.to_nhwc(x)
+    total: Value | None = None
+    for upper, row in enumerate(rows):
+        line = g.add("gather", [image, g.const(row.places, "rows")], {"axis": 1})
+        for left, column in enumerate(columns):
+            weights = column.weights[None, :, None] * row.weights[:, None, None]
+            taken = g.add("gather", [line, g.const(column.places, "columns")], {"axis": 2})
+            part = g.add("mul", [taken, g.const(weights, f"weights_{upper}{left}")])
+            total = part if total is None else g.add("add", [total, part])
+    assert total is not None
+    return g.to_nchw(total)
+
+
+@dataclass(frozen=True)
+class _Neighbour:
+    """One of the two elements between which each position of a result lies along an axis."""
+
+    places: np.ndarray
+    """int64 [size of the result]"""
+    weights: np.ndarray
+    """float32, the same"""
+
+
+def _half_pixel(x: np.ndarray, scale: np.float32, size: int) -> np.ndarray:
+    half = np.float32(0.5)
+    return (x + half) / scale - half
+
+
+_PLACES: Mapping[str, Callable[[np.ndarray, np.float32, int], np.ndarray]] = {
+    "half_pixel": _half_pixel,
+    "pytorch_half_pixel": lambda x, scale, size: _half_pixel(x, scale, size) if len(x) > 1 else x,
+    "asymmetric": lambda x, scale, size: x / scale,
+    "align_corners": lambda x, scale, size: x * np.float32(size - 1) / np.float32(len(x) - 1) if len(x) > 1 else x,
+}
+"""Where positions of a result lie in an input of some size."""
+
+
+def _neighbours(transform: str, dim: Dim, scale: float, size: object) -> tuple[_Neighbour, _Neighbour] | None:
+    if not isinstance(dim, int) or dim == 0 or not isinstance(size, int):
+        return None
+    factor = np.float32(scale) if size == -1 else np.float32(size) / np.float32(dim)
+    count = int(np.floor(np.float32(dim) * factor)) if size == -1 else size
+    if count == 0:
+        return None
+    x = np.arange(count, dtype=np.float32)
+    x = x if factor == 1 else _PLACES[transform](x, factor, dim)
+    x = np.clip(x, np.float32(0), np.float32(dim - 1))
+    first = x.astype(np.int64)
+    second = np.minimum(first + 1, dim - 1)
+    to_first, to_second = np.abs(x - first.astype(np.float32)), np.abs(x - second.astype(np.float32))
+    to_first[first == second] = to_second[first == second] = np.float32(0.5)
+    return _Neighbour(first, to_second), _Neighbour(second, to_first)

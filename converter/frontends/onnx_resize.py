@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Value
+from . import onnx_ordered
 from .onnx_graph import Builder, OnnxNode, Reject, Row, Sizes
 from .onnx_math import checked_axis
 
@@ -156,6 +157,11 @@ def _checked_size(size: int) -> int:
 
 def _resized(g: Builder, x: Value, options: Sequence[Value | None], attrs: dict[str, Any]) -> Value:
     """The op; other element types than it interpolates go through float32."""
+    if attrs["mode"] == MODES["linear"] and "size" in attrs and not (attrs.get("antialias") or attrs.get("aspect")):
+        transform = next(name for name, number in TRANSFORMS.items() if number == attrs["transform"])
+        ordered = onnx_ordered.resize_linear(g, x, transform, attrs["scale"], attrs["size"])
+        if ordered is not None:
+            return ordered
     if attrs["mode"] == MODES["nearest"] or x.dtype in INTERPOLATED:
         return g.add("resize", [x, *options], attrs)
     return g.cast(g.add("resize", [g.cast(x, DType.f32), *options], attrs), x.dtype)

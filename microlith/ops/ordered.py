@@ -29,7 +29,7 @@ _POOL_ATTRS: dict[str, Any] = {
     **dict.fromkeys(_PADS, 0),
     "count_include_pad": 0,
 }
-PACKED_BLOCK = 256
+PLAIN_BLOCK, PACKED_BLOCK = 128, 256
 LARGEST_POOL, WIDEST_POOL = 32, 2045
 
 
@@ -84,7 +84,7 @@ def _in_eights(a: Array, b: Array, start: Array) -> Array:
 
 def _block(columns: int, depth: int) -> int:
     if columns >= depth or columns > 64:
-        return 128
+        return PLAIN_BLOCK
     return 256 if columns > 32 else 512 if columns > 16 else 1024
 
 
@@ -169,8 +169,10 @@ def _reference_matmul(inputs: Sequence[Array | None], attrs: Attrs) -> list[Arra
     y = np.empty((*left.shape[:2], b.shape[-1]), np.float32)
     for n, (matrix, other) in enumerate(zip(left, right, strict=True)):
         start = np.zeros(y.shape[1:], np.float32) if bias is None else np.broadcast_to(bias, y.shape[1:]).copy()
-        if attrs["vector"]:
+        if attrs["vector"] or (attrs["a_transposed"] and b.shape[-1] == 1 and len(matrix) > 1):
             y[n] = _in_fours(matrix.T[:, :, None], other[:, None, :], start)
+        elif attrs["a_transposed"]:
+            y[n] = _in_blocks(matrix.T[:, :, None], other[:, None, :], start, PLAIN_BLOCK)
         else:
             y[n] = product(matrix, other, start, transposed=attrs["transposed"], packed=attrs["packed"])
     return [y.reshape(*a.shape[:-1], b.shape[-1])]
@@ -330,7 +332,7 @@ def _sample_conv(rng: np.random.Generator) -> Sample:
 def _sample_matmul(rng: np.random.Generator) -> Sample:
     batch, depth = sampling.size(rng, 1, 3), int(rng.choice([1, 3, 8, 14, 70, 270]))
     rows, columns = int(rng.choice([1, 2, 7])), int(rng.choice([1, 3, 6, 17, 70]))
-    attrs = dict.fromkeys(("transposed", "packed", "vector"), 0)
+    attrs = dict.fromkeys(("transposed", "packed", "vector", "a_transposed"), 0)
     if rng.integers(3):
         attrs[str(rng.choice(list(attrs)))] = 1
     batch = 1 if depth > 14 else batch
@@ -374,7 +376,7 @@ _ROWS: tuple[
         _infer_matmul,
         _reference_matmul,
         _sample_matmul,
-        {"transposed": 0, "packed": 0, "vector": 0},
+        {"transposed": 0, "packed": 0, "vector": 0, "a_transposed": 0},
         "Products of matrices with sums in the order of ONNX Runtime.",
     ),
     (

@@ -15,7 +15,7 @@
  * matmul_ordered: a [.., rows, depth], b [depth, columns], where all rows of a are one matrix, or with the dimensions
  * of a before these two; bias [columns] (optional, the sums start with it). The attributes say how the model has them:
  * `transposed`: b as [columns, depth]; `packed`: b is a constant, for which there are other blocks; `vector`: b has one
- * dimension.
+ * dimension; `a_transposed`: a as [depth, rows], for which there are blocks of one size, or fours for one column.
  *
  * mean_ordered: the mean over the last `trailing` dimensions, or the sum with `sum` 1. `style` 0, as GlobalAveragePool:
  * four sums side by side. 1, as ReduceMean: eight, from the first element on whose place in the tensor divides by four.
@@ -54,7 +54,7 @@ typedef struct nnacl_conv2d_ordered_params {
 
 typedef struct nnacl_matmul_ordered_params {
     /* attributes */
-    int32_t transposed, packed, vector;
+    int32_t transposed, packed, vector, a_transposed; /* one of them at most */
     /* derived */
     int32_t order, block;
     int32_t batch, rows, depth, columns; /* one matrix b for each of the batch */

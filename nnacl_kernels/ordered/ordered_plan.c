@@ -8,12 +8,13 @@
 /* The largest window whose columns are summed first, and the widest input for that, padding included. */
 #define LARGEST_POOL 32
 #define WIDEST_POOL 2045
+#define PLAIN_BLOCK 128
 #define PACKED_BLOCK 256
 
 /* Products in a block of a matrix product with so many columns and products. */
 static int32_t block_of(int32_t columns, int32_t depth) {
     if (columns >= depth || columns > 64) {
-        return 128;
+        return PLAIN_BLOCK;
     }
     return columns > 32 ? 256 : columns > 16 ? 512 : 1024;
 }
@@ -122,12 +123,18 @@ static const char *matmul_resize(void *params, const nnacl_tensor *in, int32_t n
         p->rows = 0;
     }
     NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->columns), "bias must be f32 [columns]");
-    NNACL_REQUIRE((p->transposed | p->packed | p->vector) >> 1 == 0, "transposed, packed and vector must be 0 or 1");
+    const int32_t forms = p->transposed | p->packed | p->vector | p->a_transposed;
+    NNACL_REQUIRE(forms >> 1 == 0 && p->transposed + p->packed + p->vector + p->a_transposed == forms,
+                  "one of transposed, packed, vector and a_transposed may be 1, the others must be 0");
     p->has_bias = bias != NULL;
-    p->order = p->vector   ? NNACL_ORDER_FOURS
-               : p->packed ? NNACL_ORDER_BLOCKS
-                           : order_of(p->rows, p->columns, p->transposed != 0);
-    p->block = p->packed ? PACKED_BLOCK : block_of(p->columns, p->depth);
+    p->order = order_of(p->rows, p->columns, p->transposed != 0);
+    p->block = block_of(p->columns, p->depth);
+    if (p->vector || (p->a_transposed && p->columns == 1 && p->rows > 1)) {
+        p->order = NNACL_ORDER_FOURS;
+    } else if (p->packed || p->a_transposed) {
+        p->order = NNACL_ORDER_BLOCKS;
+        p->block = p->packed ? PACKED_BLOCK : PLAIN_BLOCK;
+    }
     int32_t dims[NNACL_MAX_RANK];
     for (int32_t i = 0; i <= last; i++) {
         dims[i] = i < last ? a->dims[i] : p->columns;

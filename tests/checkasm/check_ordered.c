@@ -34,10 +34,11 @@ static void draw_matmul(check_case *c) {
     const int32_t rows = check_dim(c, 9, 64);
     const int32_t depth = check_dim(c, 300, 256);
     const int32_t columns = check_dim(c, 80, 64);
-    const int32_t choice = check_int(c, 0, 3);
+    const int32_t choice = check_int(c, 0, 4);
     p->transposed = choice == 1;
     p->packed = choice == 2;
     p->vector = choice == 3;
+    p->a_transposed = choice == 4;
     const int32_t a[3] = {batch, rows, depth}, b[3] = {batch, depth, columns};
     check_input(c, NNACL_F32, 3, a);
     if (check_chance(c, 50)) {

@@ -110,6 +110,24 @@ def test_convolutions(name: str, bias: bool, tmp_path: Path) -> None:
 
 
 @has_its_order
+@pytest.mark.parametrize(
+    "x, w, attrs",
+    [
+        ((1, 8, 9, 9), (8, 4, 2, 2), {"strides": [2, 2]}),
+        ((1, 200, 5, 5), (200, 8, 3, 3), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ((1, 150, 1, 1), (150, 9, 3, 3), {}),
+        ((1, 30, 5, 5), (30, 1, 1, 1), {}),
+        ((1, 30, 5, 7), (30, 1, 4, 3), {"dilations": [2, 1], "strides": [1, 3]}),
+    ],
+    ids=str,
+)
+def test_transposed_convolutions(x: tuple[int, ...], w: tuple[int, ...], attrs: dict[str, Any], tmp_path: Path) -> None:
+    inputs = {"x": floats(0, *x), "w": floats(1, *w)}
+    node = helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], **attrs)
+    assert_same(model_of([node], inputs, {"b": floats(2, w[1])}), inputs, tmp_path)
+
+
+@has_its_order
 @pytest.mark.parametrize("stored", [False, True], ids=["computed", "constant"])
 @pytest.mark.parametrize("transposed", [0, 1])
 @pytest.mark.parametrize("m, n, k", [(1, 23, 150), (5, 1, 150), (1, 1, 150), (4, 15, 1100), (3, 40, 300), (2, 90, 300)])
@@ -173,6 +191,25 @@ def test_means(name: str, tmp_path: Path) -> None:
 def test_functions(op: str, tmp_path: Path) -> None:
     inputs = {"x": np.linspace(-20, 20, 4001, dtype=np.float32)}
     assert_same(model_of([helper.make_node(op, ["x"], ["y"])], inputs, {}), inputs, tmp_path)
+
+
+@has_its_order
+@pytest.mark.parametrize("transform", ["half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"])
+@pytest.mark.parametrize(
+    "how",
+    [{"scales": (2.0, 2.0)}, {"scales": (1.5, 0.5)}, {"scales": (1.0, 2.7)}, {"sizes": (20, 31)}, {"sizes": (1, 9)}],
+    ids=str,
+)
+def test_resize(how: Mapping[str, Sequence[float]], transform: str, tmp_path: Path) -> None:
+    inputs = {"x": floats(0, 2, 4, 7, 12)}
+    constants = {
+        "scales": lambda: np.array([1, 1, *how["scales"]], np.float32),
+        "sizes": lambda: np.array([2, 4, *how["sizes"]], np.int64),
+    }
+    (kind,) = how
+    names = ["x", "", "scales"] if kind == "scales" else ["x", "", "", "sizes"]
+    node = helper.make_node("Resize", names, ["y"], mode="linear", coordinate_transformation_mode=transform)
+    assert_same(model_of([node], inputs, {kind: constants[kind]()}), inputs, tmp_path)
 
 
 def quantized_net(seed: int, signed: bool) -> tuple[onnx.ModelProto, Arrays]:
@@ -266,11 +303,11 @@ def test_operators_on_integers_stay_so() -> None:
 def test_what_has_no_known_steps_is_told() -> None:
     inputs = {"x": floats(0, 1, 4, 6, 6)}
     nodes = [
-        helper.make_node("ConvTranspose", ["x", "w"], ["t"]),
+        helper.make_node("InstanceNormalization", ["x", "s", "s"], ["t"]),
         helper.make_node("Softmax", ["t"], ["y"]),
     ]
-    graph = convert(model_of(nodes, inputs, {"w": floats(1, 4, 2, 2, 2)}), qdq="as-written")
-    assert of_their_own(graph) == {"ConvTranspose": 1, "Softmax": 1}
+    graph = convert(model_of(nodes, inputs, {"s": floats(1, 4)}), qdq="as-written")
+    assert of_their_own(graph) == {"InstanceNormalization": 1, "Softmax": 1}
 
 
 def test_mistakes() -> None:
