@@ -36,7 +36,8 @@ def matmul(
     if other > 2 and a.shape[:-2] != b.shape[:-2]:
         return None
     vector = other == 1
-    attrs = {"transposed": int(transposed), "packed": int(packed and not vector), "vector": int(vector)}
+    form = "vector" if vector else "packed" if packed else "transposed" if transposed else None
+    attrs = {} if form is None else {form: 1}
     b = g.reshape(b, (b.shape[0], 1)) if vector else g.transpose(b, (1, 0)) if transposed else b
     y = g.add("matmul_ordered", [g.reshape(a, (1, a.shape[0])) if rank == 1 else a, b, bias], attrs)
     if rank > 1 and not vector:
