@@ -24,8 +24,11 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define NNACL_NOINLINE __attribute__((noinline))
+/* Inlined whatever its size: where constant arguments make another loop of the same lines. */
+#define NNACL_ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
 #define NNACL_NOINLINE
+#define NNACL_ALWAYS_INLINE static inline
 #endif
 
 #define NNACL_MAX_RANK 8

@@ -7,7 +7,6 @@
 
 #define NNACL_TILE_ROWS 6
 #define NNACL_TILE_COLUMNS 16
-#define NNACL_ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Up to 8 floats; the rest is 0 and not read. */
 static inline __m256 nnacl_load_avx2(const float *source, int32_t count) {

@@ -8,7 +8,6 @@
 
 #include "common/tile_f32.h"
 
-#define NNACL_ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NNACL_TILE_ROWS 8
 #define NNACL_TILE_PANELS 3
 

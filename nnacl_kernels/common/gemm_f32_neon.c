@@ -5,7 +5,6 @@
 #include "common/gemm_f32_neon.h"
 #include "common/lanes_neon.h"
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define VECTORS 4
 
 /* vfmaq_laneq_f32() */
@@ -13,8 +12,8 @@
     __asm__("fmla %0.4s, %1.4s, %2.s[" #lane "]" : "+w"(*(sum)) : "w"(right), "w"(left))
 
 /* One step of the depth, by lane `lane` of the rows. */
-ALWAYS_INLINE const float *step(float32x4_t *sums, const float32x4_t *left, const float *b, ptrdiff_t b_step,
-                                const int32_t rows, const int32_t vectors, const int32_t lane) {
+NNACL_ALWAYS_INLINE const float *step(float32x4_t *sums, const float32x4_t *left, const float *b, ptrdiff_t b_step,
+                                      const int32_t rows, const int32_t vectors, const int32_t lane) {
     float32x4_t right[VECTORS];
     if (vectors == VECTORS) {
         const float32x4x4_t four = vld1q_f32_x4(b);
@@ -48,8 +47,8 @@ ALWAYS_INLINE const float *step(float32x4_t *sums, const float32x4_t *left, cons
 }
 
 /* All steps of a run. */
-ALWAYS_INLINE const float *run(const nnacl_tile *t, float32x4_t *sums, const float *const *a, const float *b,
-                               ptrdiff_t b_step, const int32_t rows, const int32_t vectors) {
+NNACL_ALWAYS_INLINE const float *run(const nnacl_tile *t, float32x4_t *sums, const float *const *a, const float *b,
+                                     ptrdiff_t b_step, const int32_t rows, const int32_t vectors) {
     float32x4_t left[NNACL_TILE_ROWS];
     int32_t i = 0;
     for (; i + 4 <= t->run; i += 4) {
@@ -73,7 +72,7 @@ ALWAYS_INLINE const float *run(const nnacl_tile *t, float32x4_t *sums, const flo
 }
 
 /* `vectors` of the columns of a row, clamped at the end; minimum and maximum keep a NaN. */
-ALWAYS_INLINE void store_row(const nnacl_tile *t, float *y, const float32x4_t *sums, const int32_t vectors) {
+NNACL_ALWAYS_INLINE void store_row(const nnacl_tile *t, float *y, const float32x4_t *sums, const int32_t vectors) {
     const float32x4_t low = vdupq_n_f32(t->clamp_min), high = vdupq_n_f32(t->clamp_max);
     float32x4_t row[VECTORS];
 #pragma GCC unroll 4
@@ -93,7 +92,7 @@ ALWAYS_INLINE void store_row(const nnacl_tile *t, float *y, const float32x4_t *s
     }
 }
 
-ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, const int32_t vectors) {
+NNACL_ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, const int32_t vectors) {
     float32x4_t sums[NNACL_TILE_ROWS * VECTORS];
     const float *a[NNACL_TILE_ROWS], *b = t->b;
     const ptrdiff_t b_step = t->b_step;
@@ -132,7 +131,7 @@ ALWAYS_INLINE void tile_sums(const nnacl_tile *t, const int32_t rows, const int3
     }
 }
 
-ALWAYS_INLINE void rows_of(const nnacl_tile *t, int32_t rows, const int32_t vectors) {
+NNACL_ALWAYS_INLINE void rows_of(const nnacl_tile *t, int32_t rows, const int32_t vectors) {
     switch (rows) {
     case 1:
         tile_sums(t, 1, vectors);

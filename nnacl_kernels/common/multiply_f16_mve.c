@@ -21,7 +21,7 @@ typedef struct walk {
     "vfma.f16 %q[s3], %q[w], %[b]\n"
 
 /* `count` steps of four rows. */
-NNACL_F16_INLINE void add4(walk *t, int32_t count) {
+NNACL_ALWAYS_INLINE void add4(walk *t, int32_t count) {
     float16x8_t w;
     uint32_t a, b;
     __asm__("wls    lr, %[pairs], 2f\n"
@@ -36,7 +36,7 @@ NNACL_F16_INLINE void add4(walk *t, int32_t count) {
 }
 
 /* Of one row. */
-NNACL_F16_INLINE void add1(walk *t, int32_t count) {
+NNACL_ALWAYS_INLINE void add1(walk *t, int32_t count) {
     float16x8_t v, w;
     uint32_t a, b;
     __asm__(
@@ -62,7 +62,7 @@ NNACL_F16_INLINE void add1(walk *t, int32_t count) {
 }
 
 /* Bias of up to eight columns. */
-NNACL_F16_INLINE float32x4x2_t load_bias(const float *bias, int32_t columns) {
+NNACL_ALWAYS_INLINE float32x4x2_t load_bias(const float *bias, int32_t columns) {
     if (!bias) {
         return nnacl_zeros_f16();
     }
@@ -77,7 +77,7 @@ NNACL_F16_INLINE float32x4x2_t load_bias(const float *bias, int32_t columns) {
 }
 
 /* Eight columns. Sums in f32 are in memory: there are eight vector registers. */
-NNACL_F16_INLINE void columns8(const nnacl_multiply_f16 *m, const uint16_t *w, int32_t first, const int32_t count) {
+NNACL_ALWAYS_INLINE void columns8(const nnacl_multiply_f16 *m, const uint16_t *w, int32_t first, const int32_t count) {
     const int32_t left = m->channels - first;
     const mve_pred16_t wanted = vctp16q((uint32_t)left);
     const float16x8_t zero = vdupq_n_f16(0);

@@ -8,8 +8,6 @@
 
 #include "common/panels_arm.h"
 
-#define NNACL_ALWAYS_INLINE static inline __attribute__((always_inline))
-
 /* Multipliers, shifts and fixes of four columns. */
 typedef struct nnacl_requant_four {
     int32x4_t multiplier, shift, fix;

@@ -8,7 +8,6 @@
 
 #include "common/panels_quad.h"
 
-#define NNACL_ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NNACL_TILE_COLUMNS (NNACL_TILE_PANELS * NNACL_PANEL_QUAD)
 
 /* Row r of a has its taps at a[r * a_step] ..., `run` bytes at each; the last tap may end before a multiple of four. */

@@ -32,7 +32,7 @@ typedef struct nnacl_sums_f16 {
     nnacl_wide_f16 left, right;
 } nnacl_sums_f16;
 
-NNACL_F16_INLINE nnacl_sums_f16 nnacl_tile_bias_f16(const nnacl_tile_f16 *t) {
+NNACL_ALWAYS_INLINE nnacl_sums_f16 nnacl_tile_bias_f16(const nnacl_tile_f16 *t) {
     float values[16] = {0.0f};
     const float *bias = values;
     if (t->bias && t->columns == 16) {
@@ -44,13 +44,13 @@ NNACL_F16_INLINE nnacl_sums_f16 nnacl_tile_bias_f16(const nnacl_tile_f16 *t) {
     return sums;
 }
 
-NNACL_F16_INLINE void nnacl_tile_join_f16(nnacl_sums_f16 *sums, float16x8_t left, float16x8_t right) {
+NNACL_ALWAYS_INLINE void nnacl_tile_join_f16(nnacl_sums_f16 *sums, float16x8_t left, float16x8_t right) {
     sums->left = nnacl_join_f16(sums->left, left);
     sums->right = nnacl_join_f16(sums->right, right);
 }
 
 /* Rounding is monotone: clamping what is rounded gives what rounding the clamped would. */
-NNACL_F16_INLINE void nnacl_tile_store_f16(const nnacl_tile_f16 *t, const nnacl_sums_f16 *sums, int32_t row) {
+NNACL_ALWAYS_INLINE void nnacl_tile_store_f16(const nnacl_tile_f16 *t, const nnacl_sums_f16 *sums, int32_t row) {
     const float16x8_t low = vdupq_n_f16((float16_t)t->clamp_min), high = vdupq_n_f16((float16_t)t->clamp_max);
     const float16x8_t left = nnacl_round_f16(sums->left), right = nnacl_round_f16(sums->right);
     float16_t *y = t->y + row * t->y_step;
@@ -74,7 +74,7 @@ NNACL_F16_INLINE void nnacl_tile_store_f16(const nnacl_tile_f16 *t, const nnacl_
         }                                                                                                              \
     }
 
-NNACL_F16_INLINE void nnacl_tile_rows_f16(const nnacl_tile_f16 *t, const int32_t rows) {
+NNACL_ALWAYS_INLINE void nnacl_tile_rows_f16(const nnacl_tile_f16 *t, const int32_t rows) {
     nnacl_sums_f16 sums[NNACL_TILE_ROWS_F16];
     float16x8_t left[NNACL_TILE_ROWS_F16], right[NNACL_TILE_ROWS_F16], x[NNACL_TILE_ROWS_F16];
     const nnacl_sums_f16 bias = nnacl_tile_bias_f16(t);
@@ -140,7 +140,7 @@ NNACL_F16_INLINE void nnacl_tile_rows_f16(const nnacl_tile_f16 *t, const int32_t
 }
 
 /* y = clamp(a x panel + bias) for 1 .. 4 rows. A row's sums do not depend on how many there are. */
-NNACL_F16_INLINE void nnacl_tile_run_f16(const nnacl_tile_f16 *t, int32_t rows) {
+NNACL_ALWAYS_INLINE void nnacl_tile_run_f16(const nnacl_tile_f16 *t, int32_t rows) {
     switch (rows) {
     case 1:
         nnacl_tile_rows_f16(t, 1);

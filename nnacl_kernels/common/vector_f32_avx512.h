@@ -7,92 +7,91 @@
 #include "common/float_math_avx512.h"
 
 #define LANES 16
-#define vector_inline static inline __attribute__((always_inline))
 
 typedef __m512 vector;
 /* Lanes that count: the others are read as 0, and not written. */
 typedef __mmask16 vector_lanes;
 
 /* Lanes 0 .. count - 1; count may be negative or above LANES. */
-vector_inline vector_lanes lanes_of(int32_t count) {
+NNACL_ALWAYS_INLINE vector_lanes lanes_of(int32_t count) {
     return (__mmask16)(count >= 16 ? 0xffff : (1u << (count > 0 ? count : 0)) - 1u);
 }
 
-vector_inline vector load(const float *from, vector_lanes lanes) {
+NNACL_ALWAYS_INLINE vector load(const float *from, vector_lanes lanes) {
     return _mm512_maskz_loadu_ps(lanes, from);
 }
 
 /* `other` in the lanes that do not count. */
-vector_inline vector load_or(const float *from, vector_lanes lanes, vector other) {
+NNACL_ALWAYS_INLINE vector load_or(const float *from, vector_lanes lanes, vector other) {
     return _mm512_mask_loadu_ps(other, lanes, from);
 }
 
-vector_inline void store(float *to, vector_lanes lanes, vector v) {
+NNACL_ALWAYS_INLINE void store(float *to, vector_lanes lanes, vector v) {
     _mm512_mask_storeu_ps(to, lanes, v);
 }
 
-vector_inline vector load_all(const float *from) {
+NNACL_ALWAYS_INLINE vector load_all(const float *from) {
     return _mm512_loadu_ps(from);
 }
 
-vector_inline void store_all(float *to, vector v) {
+NNACL_ALWAYS_INLINE void store_all(float *to, vector v) {
     _mm512_storeu_ps(to, v);
 }
 
 /* In a register from here on: otherwise gcc reads again what several instructions use. */
-vector_inline vector hold(vector v) {
+NNACL_ALWAYS_INLINE vector hold(vector v) {
     __asm__("" : "+v"(v));
     return v;
 }
 
-vector_inline vector spread(float x) {
+NNACL_ALWAYS_INLINE vector spread(float x) {
     return _mm512_set1_ps(x);
 }
 
-vector_inline vector add(vector a, vector b) {
+NNACL_ALWAYS_INLINE vector add(vector a, vector b) {
     return _mm512_add_ps(a, b);
 }
 
-vector_inline vector sub(vector a, vector b) {
+NNACL_ALWAYS_INLINE vector sub(vector a, vector b) {
     return _mm512_sub_ps(a, b);
 }
 
-vector_inline vector mul(vector a, vector b) {
+NNACL_ALWAYS_INLINE vector mul(vector a, vector b) {
     return _mm512_mul_ps(a, b);
 }
 
 /* a * b + c */
-vector_inline vector madd(vector a, vector b, vector c) {
+NNACL_ALWAYS_INLINE vector madd(vector a, vector b, vector c) {
     return _mm512_fmadd_ps(a, b, c);
 }
 
 /* a > b ? a : b, so b where one is NaN. */
-vector_inline vector larger(vector a, vector b) {
+NNACL_ALWAYS_INLINE vector larger(vector a, vector b) {
     return _mm512_max_ps(a, b);
 }
 
 /* NaN stays. */
-vector_inline vector clamp(vector v, vector low, vector high) {
+NNACL_ALWAYS_INLINE vector clamp(vector v, vector low, vector high) {
     return _mm512_min_ps(high, _mm512_max_ps(low, v));
 }
 
-vector_inline float largest_lane(vector v) {
+NNACL_ALWAYS_INLINE float largest_lane(vector v) {
     return _mm512_reduce_max_ps(v);
 }
 
-vector_inline float sum_of_lanes(vector v) {
+NNACL_ALWAYS_INLINE float sum_of_lanes(vector v) {
     return _mm512_reduce_add_ps(v);
 }
 
-vector_inline vector exponential(vector v) {
+NNACL_ALWAYS_INLINE vector exponential(vector v) {
     return nnacl_exp_avx512(v);
 }
 
-vector_inline vector sigmoid(vector v) {
+NNACL_ALWAYS_INLINE vector sigmoid(vector v) {
     return nnacl_sigmoid_avx512(v);
 }
 
-vector_inline vector hyperbolic_tangent(vector v) {
+NNACL_ALWAYS_INLINE vector hyperbolic_tangent(vector v) {
     return nnacl_tanh_avx512(v);
 }
 

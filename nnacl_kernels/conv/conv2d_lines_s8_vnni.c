@@ -13,7 +13,6 @@ NNACL_DECLARE(nnacl_conv2d_lines_s8_vnni);
 
 #define COLUMNS NNACL_LINES_COLUMNS
 #define PANELS 3
-#define INLINE static inline __attribute__((always_inline))
 
 /* A block of rows, and the panels that are its turn. */
 typedef struct block {
@@ -28,13 +27,13 @@ typedef struct block {
 } block;
 
 /* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
-INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
+NNACL_ALWAYS_INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
 }
 
 /* What most layers under float-even need. */
-INLINE void store_saturated(const block *t, __m512i sums[COLUMNS][PANELS], int8_t *y, const int32_t columns,
-                            const int32_t panels) {
+NNACL_ALWAYS_INLINE void store_saturated(const block *t, __m512i sums[COLUMNS][PANELS], int8_t *y,
+                                         const int32_t columns, const int32_t panels) {
     const __m512i zero = _mm512_set1_epi32(t->requant[0].zero);
 #pragma GCC unroll 3
     for (int32_t j = 0; j < panels; j++) {
@@ -59,8 +58,8 @@ static __attribute__((noinline)) void store_any(const block *t, const __m512i *s
     }
 }
 
-INLINE void store(const block *t, __m512i sums[COLUMNS][PANELS], int8_t *y, const int32_t columns,
-                  const int32_t panels) {
+NNACL_ALWAYS_INLINE void store(const block *t, __m512i sums[COLUMNS][PANELS], int8_t *y, const int32_t columns,
+                               const int32_t panels) {
     bool saturates = true;
 #pragma GCC unroll 3
     for (int32_t j = 0; j < panels; j++) {
@@ -82,7 +81,8 @@ INLINE void store(const block *t, __m512i sums[COLUMNS][PANELS], int8_t *y, cons
 }
 
 /* Some neighbours, the first of which is column `column` of row `row` of the block. */
-INLINE void tile(const block *t, int32_t row, int32_t column, const int32_t columns, const int32_t panels) {
+NNACL_ALWAYS_INLINE void tile(const block *t, int32_t row, int32_t column, const int32_t columns,
+                              const int32_t panels) {
     const nnacl_conv2d_params *p = t->p;
     const int32_t quads = nnacl_lines_quads(p);
     const ptrdiff_t step = (ptrdiff_t)p->stride_w * p->in_c, panel_step = nnacl_lines_panel(p);
@@ -121,7 +121,7 @@ INLINE void tile(const block *t, int32_t row, int32_t column, const int32_t colu
 }
 
 /* The last tile of a row may repeat some columns of the one before. */
-INLINE void tiles(const block *t, int32_t rows, const int32_t columns, const int32_t panels) {
+NNACL_ALWAYS_INLINE void tiles(const block *t, int32_t rows, const int32_t columns, const int32_t panels) {
     const int32_t width = t->p->out_w, last = width - columns;
     for (int32_t row = 0; row < rows; row++) {
         for (int32_t at = 0; at < width; at += columns) {
@@ -130,7 +130,7 @@ INLINE void tiles(const block *t, int32_t rows, const int32_t columns, const int
     }
 }
 
-INLINE void run_panels(const block *t, int32_t rows, int32_t panels, const int32_t columns) {
+NNACL_ALWAYS_INLINE void run_panels(const block *t, int32_t rows, int32_t panels, const int32_t columns) {
     if (panels == 1) {
         tiles(t, rows, columns, 1);
     } else if (panels == 2) {

@@ -63,8 +63,8 @@ static uint32_t widen_patch(const nnacl_conv2d_params *p, const int8_t *image, c
 }
 
 /* sums[r] = patch r x panel, 16 channels each. */
-static inline __attribute__((always_inline)) void multiply(const int16_t *patches, ptrdiff_t step, const int8_t *panel,
-                                                           int32_t pairs, const int32_t rows, __m256i sums[ROWS][2]) {
+NNACL_ALWAYS_INLINE void multiply(const int16_t *patches, ptrdiff_t step, const int8_t *panel, int32_t pairs,
+                                  const int32_t rows, __m256i sums[ROWS][2]) {
     __m256i left[ROWS], right[ROWS];
 #pragma GCC unroll 6
     for (int32_t r = 0; r < rows; r++) {

@@ -28,8 +28,8 @@ typedef struct few_row {
 } few_row;
 
 /* Some panels of up to FEW_COLUMNS neighbours. */
-vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, const int32_t panels,
-                            const int32_t columns) {
+NNACL_ALWAYS_INLINE void few_tile(const few_row *row, int32_t column, int32_t panel, const int32_t panels,
+                                  const int32_t columns) {
     const nnacl_conv2d_params *p = row->p;
     const int32_t run = p->kernel_w * p->in_c, step = p->stride_w * p->in_c, first = panel * NNACL_PANEL_F32;
     const ptrdiff_t panel_step = (ptrdiff_t)p->kernel_h * run * NNACL_PANEL_F32;
@@ -76,7 +76,7 @@ vector_inline void few_tile(const few_row *row, int32_t column, int32_t panel, c
 }
 
 /* The last tile of a row may repeat some columns of the one before. */
-vector_inline void few_tiles(const few_row *row, const int32_t columns) {
+NNACL_ALWAYS_INLINE void few_tiles(const few_row *row, const int32_t columns) {
     const nnacl_conv2d_params *p = row->p;
     const int32_t panels = nnacl_panel_count(p->out_c, NNACL_PANEL_F32), last = p->out_w - columns;
     for (int32_t panel = 0; panel < panels; panel += FEW_PANELS) {
@@ -106,7 +106,7 @@ static void few_lines(const nnacl_conv2d_params *p, const float *x, int32_t row,
     }
 }
 
-vector_inline void conv_few(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+NNACL_ALWAYS_INLINE void conv_few(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_conv2d_params *p = params;
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
     few_row row = {.p = p,

@@ -17,7 +17,7 @@ typedef struct layer {
     float16x8_t low, high;
 } layer;
 
-NNACL_F16_INLINE float16x8_t load_bias(const layer *l, int32_t channel, int32_t count) {
+NNACL_ALWAYS_INLINE float16x8_t load_bias(const layer *l, int32_t channel, int32_t count) {
     if (!l->bias) {
         return vdupq_n_f16(0);
     }
@@ -31,8 +31,8 @@ NNACL_F16_INLINE float16x8_t load_bias(const layer *l, int32_t channel, int32_t 
 }
 
 /* Adds the products of taps first .. end - 1. */
-NNACL_F16_INLINE void add_taps(const layer *l, int32_t channel, int32_t channels, int32_t first, int32_t end,
-                               float16x8_t *sums) {
+NNACL_ALWAYS_INLINE void add_taps(const layer *l, int32_t channel, int32_t channels, int32_t first, int32_t end,
+                                  float16x8_t *sums) {
     const float16_t *w = l->weights + (ptrdiff_t)first * l->p->out_c + channel;
     for (int32_t tap = first; tap < end; tap++, w += l->p->out_c) {
         const float16_t *const *x = l->table + tap * POSITIONS;
@@ -45,7 +45,7 @@ NNACL_F16_INLINE void add_taps(const layer *l, int32_t channel, int32_t channels
 }
 
 /* The same of all taps, where these are neighbours. */
-NNACL_F16_INLINE void add_inside(const layer *l, int32_t channel, int32_t channels, float16x8_t *sums) {
+NNACL_ALWAYS_INLINE void add_inside(const layer *l, int32_t channel, int32_t channels, float16x8_t *sums) {
     const float16_t *w = l->weights + channel;
     for (int32_t ky = 0; ky < l->p->kernel_h; ky++) {
         const float16_t *x = l->x + ky * l->row_step + channel;
@@ -61,8 +61,8 @@ NNACL_F16_INLINE void add_inside(const layer *l, int32_t channel, int32_t channe
 
 /* Up to 8 channels of the positions in the table, of which `count` are wanted. A short window is summed in f16; of a
  * longer one, sums of NNACL_TILE_DEPTH_F16 taps join others in f32. */
-NNACL_F16_INLINE void run(const layer *l, int32_t channel, int32_t channels, int32_t count, float16_t *y,
-                          const bool is_short) {
+NNACL_ALWAYS_INLINE void run(const layer *l, int32_t channel, int32_t channels, int32_t count, float16_t *y,
+                             const bool is_short) {
     const int32_t taps = l->p->kernel_h * l->p->kernel_w;
     float16x8_t sums[POSITIONS];
     const float16x8_t bias = load_bias(l, channel, channels);
@@ -97,7 +97,7 @@ NNACL_F16_INLINE void run(const layer *l, int32_t channel, int32_t channels, int
 }
 
 /* All channels of the positions in the table. */
-NNACL_F16_INLINE void run_channels(const layer *l, int32_t count, float16_t *y, const bool is_short) {
+NNACL_ALWAYS_INLINE void run_channels(const layer *l, int32_t count, float16_t *y, const bool is_short) {
     const int32_t channels = l->p->out_c, whole = channels - channels % 8;
     for (int32_t channel = 0; channel < whole; channel += 8) {
         if (count == POSITIONS) {

@@ -17,7 +17,7 @@ typedef struct taps {
 } taps;
 
 /* Up to `vectors` * 8 channels; of a single vector those that are `wanted`. */
-NNACL_F16_INLINE void run(const taps *t, int32_t channel, const int32_t vectors, mve_pred16_t wanted) {
+NNACL_ALWAYS_INLINE void run(const taps *t, int32_t channel, const int32_t vectors, mve_pred16_t wanted) {
     const float16_t *x = t->x + channel, *w = t->weights + channel;
     float16x8_t sums[4];
 #pragma GCC unroll 4

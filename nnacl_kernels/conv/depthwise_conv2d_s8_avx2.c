@@ -12,9 +12,8 @@ static __m256i load(const int8_t *source, int32_t count, __m256i zero) {
 
 /* Sums of `count` <= 16 channels over a window of height x width. Two neighbours of a kernel row go through one
  * multiply-add; sums[0] gets channels 0-3 and 8-11, sums[1] the others. */
-static inline __attribute__((always_inline)) void sum_window(const nnacl_conv2d_params *p, const int8_t *a,
-                                                             const int8_t *w, int32_t height, int32_t width,
-                                                             int32_t count, __m256i sums[2]) {
+NNACL_ALWAYS_INLINE void sum_window(const nnacl_conv2d_params *p, const int8_t *a, const int8_t *w, int32_t height,
+                                    int32_t width, int32_t count, __m256i sums[2]) {
     const ptrdiff_t a_row = (ptrdiff_t)p->dilation_h * p->in_w * p->in_c, a_column = (ptrdiff_t)p->dilation_w * p->in_c;
     const __m256i x_zero = _mm256_set1_epi16((int16_t)p->x_zero), w_zero = _mm256_set1_epi16((int16_t)p->w_zero);
     __m256i first = _mm256_setzero_si256(), second = _mm256_setzero_si256();

@@ -21,9 +21,8 @@ static inline __m512i load(const dw_block *b, const int8_t *a, __m512i padding) 
 
 /* Sums of one output position whose window begins at `iy`, `ix`: channels 0-15 and 16-31. `inside`: the whole window
  * is; kernel_h and kernel_w may be constants. */
-static inline __attribute__((always_inline)) void sum_window(const dw_block *b, int32_t iy, int32_t ix,
-                                                             const bool inside, const int32_t kernel_h,
-                                                             const int32_t kernel_w, __m512i sums[2]) {
+NNACL_ALWAYS_INLINE void sum_window(const dw_block *b, int32_t iy, int32_t ix, const bool inside,
+                                    const int32_t kernel_h, const int32_t kernel_w, __m512i sums[2]) {
     const nnacl_conv2d_params *p = b->p;
     const __m512i padding = _mm512_set1_epi16((int16_t)p->x_zero);
     const ptrdiff_t step = (ptrdiff_t)p->dilation_w * p->in_c;

@@ -8,8 +8,6 @@
 
 NNACL_DECLARE(nnacl_depthwise_conv2d_s8_vnni);
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* A block of channels of an output row, or all of a few channels of some neighbours. */
 typedef struct quads_row {
     const nnacl_conv2d_params *p;
@@ -79,7 +77,7 @@ static void prepare_pixels(quads_row *row, const int8_t *packed, const int32_t *
 }
 
 /* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
-INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
+NNACL_ALWAYS_INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
 }
 
@@ -87,7 +85,8 @@ INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
 typedef enum quads_of { ONE, NEAR, APART } quads_of;
 
 /* Bytes of the pixels from `x` on; those outside of the line are padding. */
-INLINE __m512i pixels_at(const quads_row *row, const int8_t *line, int32_t x, const bool inside, const quads_of kind) {
+NNACL_ALWAYS_INLINE __m512i pixels_at(const quads_row *row, const int8_t *line, int32_t x, const bool inside,
+                                      const quads_of kind) {
     const ptrdiff_t channels = row->channels;
     const __m512i flip = _mm512_set1_epi8((char)0x80);
     if (!inside) {
@@ -105,7 +104,8 @@ INLINE __m512i pixels_at(const quads_row *row, const int8_t *line, int32_t x, co
     return _mm512_xor_si512(_mm512_maskz_loadu_epi8(row->lanes, line + x * channels), flip);
 }
 
-INLINE __m512i line_at(const quads_row *row, int32_t line, int32_t x, const bool inside, const quads_of kind) {
+NNACL_ALWAYS_INLINE __m512i line_at(const quads_row *row, int32_t line, int32_t x, const bool inside,
+                                    const quads_of kind) {
     const __m512i bytes = pixels_at(row, row->lines[line], x, inside, kind);
     if (kind != APART) {
         return bytes;
@@ -114,8 +114,8 @@ INLINE __m512i line_at(const quads_row *row, int32_t line, int32_t x, const bool
     return _mm512_permutex2var_epi64(bytes, row->every_second, further);
 }
 
-INLINE void output(const quads_row *row, int32_t column, int32_t ix, const bool inside, const bool scales,
-                   const quads_of kind) {
+NNACL_ALWAYS_INLINE void output(const quads_row *row, int32_t column, int32_t ix, const bool inside, const bool scales,
+                                const quads_of kind) {
     __m512i sums[4] = {row->start[0], row->start[1], row->start[2], row->start[3]};
     const __m512i none = _mm512_setzero_si512();
 #pragma GCC unroll 3
@@ -149,7 +149,7 @@ INLINE void output(const quads_row *row, int32_t column, int32_t ix, const bool 
 }
 
 /* All of the row; `whole`: no line is padding. `scales`: as nnacl_requant_lanes.saturates. */
-INLINE void outputs(const quads_row *given, bool whole, const bool scales, const quads_of kind) {
+NNACL_ALWAYS_INLINE void outputs(const quads_row *given, bool whole, const bool scales, const quads_of kind) {
     const quads_row row = *given; /* what is written cannot lie there */
     const int32_t pixels = kind == ONE ? 1 : row.pixels, reach = 2 + (kind == APART ? 2 : 1) * pixels;
     const int32_t end = row.p->out_w, step = pixels * row.p->stride_w, in_w = row.in_w;

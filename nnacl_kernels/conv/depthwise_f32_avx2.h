@@ -30,8 +30,8 @@ typedef struct dw_sums {
 } dw_sums;
 
 /* Adds what a number of the input, number `j` of its line, gives to a row of the tile. */
-vector_inline void add_input(vector sums[TILE_COLUMNS], vector input, const vector *weights, const int32_t j,
-                             const int32_t kernel, const int32_t stride, const int32_t columns) {
+NNACL_ALWAYS_INLINE void add_input(vector sums[TILE_COLUMNS], vector input, const vector *weights, const int32_t j,
+                                   const int32_t kernel, const int32_t stride, const int32_t columns) {
 #pragma GCC unroll 4
     for (int32_t c = 0; c < columns; c++) {
         const int32_t kx = j - c * stride;
@@ -43,8 +43,9 @@ vector_inline void add_input(vector sums[TILE_COLUMNS], vector input, const vect
 
 /* One line of 3 x 3 windows, but for `left` numbers at its begin and `right` at its end, which are padding: each number
  * is read once for both rows of the tile. */
-vector_inline void sum_line(const dw_tile *t, const float *a, const float *w, const int32_t line, const int32_t stride,
-                            const int32_t columns, const int32_t left, const int32_t right, dw_sums *sums) {
+NNACL_ALWAYS_INLINE void sum_line(const dw_tile *t, const float *a, const float *w, const int32_t line,
+                                  const int32_t stride, const int32_t columns, const int32_t left, const int32_t right,
+                                  dw_sums *sums) {
     const ptrdiff_t step = t->p->in_c;
     const int32_t reach = (columns - 1) * stride + 3;
     vector inputs[9];
@@ -72,8 +73,8 @@ vector_inline void sum_line(const dw_tile *t, const float *a, const float *w, co
 }
 
 /* Windows of 3 x 3; lines in the padding are left out. */
-vector_inline void sum_3x3(const dw_tile *t, int32_t channel, const int32_t stride, const int32_t columns,
-                           const int32_t left, const int32_t right, dw_sums *sums) {
+NNACL_ALWAYS_INLINE void sum_3x3(const dw_tile *t, int32_t channel, const int32_t stride, const int32_t columns,
+                                 const int32_t left, const int32_t right, dw_sums *sums) {
     const ptrdiff_t step = t->p->in_c, line_step = step * t->p->in_w;
     const float *a = t->image + t->iy * line_step + t->ix * step + channel, *w = t->weights + channel;
 #pragma GCC unroll 5
@@ -85,8 +86,8 @@ vector_inline void sum_3x3(const dw_tile *t, int32_t channel, const int32_t stri
 }
 
 /* Any padding. */
-vector_inline void sum_any(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
-                           const int32_t columns, const bool inside, dw_sums *sums) {
+NNACL_ALWAYS_INLINE void sum_any(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
+                                 const int32_t columns, const bool inside, dw_sums *sums) {
     const nnacl_conv2d_params *p = t->p;
     for (int32_t ky = 0; ky < kernel; ky++) {
         vector weights[5];
@@ -116,8 +117,8 @@ vector_inline void sum_any(const dw_tile *t, int32_t channel, const int32_t kern
 typedef enum dw_border { INSIDE, LEFT, RIGHT, ANY } dw_border;
 
 /* LANES channels of a tile; kernel, stride, columns and border are constants. */
-vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
-                           const int32_t columns, const dw_border border) {
+NNACL_ALWAYS_INLINE void tile_at(const dw_tile *t, int32_t channel, const int32_t kernel, const int32_t stride,
+                                 const int32_t columns, const dw_border border) {
     const nnacl_conv2d_params *p = t->p;
     const vector start = t->bias ? load_all(t->bias + channel) : spread(0.0f);
     dw_sums sums;
@@ -150,8 +151,8 @@ vector_inline void tile_at(const dw_tile *t, int32_t channel, const int32_t kern
 }
 
 /* The last vector of the channels may repeat some of the one before. */
-vector_inline void tile_all(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns,
-                            const dw_border border) {
+NNACL_ALWAYS_INLINE void tile_all(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns,
+                                  const dw_border border) {
     const int32_t last = t->p->out_c - LANES;
     for (int32_t channel = 0; channel < t->p->out_c; channel += LANES) {
         tile_at(t, channel < last ? channel : last, kernel, stride, columns, border);
@@ -159,7 +160,7 @@ vector_inline void tile_all(const dw_tile *t, const int32_t kernel, const int32_
 }
 
 /* What is rare, and what AVX2 gains little from, goes without code of its own. */
-vector_inline void tile_of(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns) {
+NNACL_ALWAYS_INLINE void tile_of(const dw_tile *t, const int32_t kernel, const int32_t stride, const int32_t columns) {
     const int32_t before = -t->ix, after = t->ix + (columns - 1) * stride + kernel - t->p->in_w;
     const bool may_differ = kernel == 3 && LANES == 16;
     if (before <= 0 && after <= 0) {
@@ -174,7 +175,7 @@ vector_inline void tile_of(const dw_tile *t, const int32_t kernel, const int32_t
 }
 
 /* A row is cut into tiles of 4 or 3 columns, whichever repeats fewer; at least 3 there are. */
-vector_inline void rows_of(dw_tile *t, float *line, const int32_t kernel, const int32_t stride) {
+NNACL_ALWAYS_INLINE void rows_of(dw_tile *t, float *line, const int32_t kernel, const int32_t stride) {
     const nnacl_conv2d_params *p = t->p;
     const int32_t lines = stride * (t->rows - 1) + kernel;
     t->first_line = t->iy < 0 ? -t->iy : 0;
@@ -245,7 +246,8 @@ static rows_fn pick(const nnacl_conv2d_params *p) {
     return rows_any;
 }
 
-vector_inline void depthwise(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+NNACL_ALWAYS_INLINE void depthwise(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                   void *const out[]) {
     const nnacl_conv2d_params *p = params;
     const rows_fn rows_run = pick(p);
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);

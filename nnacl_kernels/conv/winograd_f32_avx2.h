@@ -22,14 +22,14 @@ typedef struct winograd_product {
 #define M_ROW (NNACL_WINOGRAD_PANELS * NNACL_PANEL_F32)
 
 /* d of a window's row or column to what it is at the points. */
-vector_inline void forward_2(const vector d[4], vector v[4]) {
+NNACL_ALWAYS_INLINE void forward_2(const vector d[4], vector v[4]) {
     v[0] = sub(d[2], d[0]);
     v[1] = add(d[1], d[2]);
     v[2] = sub(d[2], d[1]);
     v[3] = sub(d[3], d[1]);
 }
 
-vector_inline void forward_4(const vector d[6], vector v[6]) {
+NNACL_ALWAYS_INLINE void forward_4(const vector d[6], vector v[6]) {
     const vector a2 = spread(-0.5625f), b2 = spread(-2.25f), sum = spread(-2.8125f), product = spread(1.265625f);
     const vector a = spread(0.75f), b = spread(1.5f), minus_a = spread(-0.75f), minus_b = spread(-1.5f);
     const vector even_a = madd(d[2], b2, d[4]), odd_a = madd(d[1], b2, d[3]);
@@ -43,12 +43,12 @@ vector_inline void forward_4(const vector d[6], vector v[6]) {
 }
 
 /* Products at the points to outputs. */
-vector_inline void backward_2(const vector m[4], vector y[2]) {
+NNACL_ALWAYS_INLINE void backward_2(const vector m[4], vector y[2]) {
     y[0] = add(m[0], add(m[1], m[2]));
     y[1] = add(m[3], sub(m[1], m[2]));
 }
 
-vector_inline void backward_4(const vector m[6], vector y[4]) {
+NNACL_ALWAYS_INLINE void backward_4(const vector m[6], vector y[4]) {
     const vector sum_a = add(m[1], m[2]), sum_b = add(m[3], m[4]);
     const vector diff_a = sub(m[1], m[2]), diff_b = sub(m[3], m[4]);
     y[0] = add(m[0], add(sum_a, sum_b));
@@ -57,7 +57,7 @@ vector_inline void backward_4(const vector m[6], vector y[4]) {
     y[3] = madd(diff_b, spread(3.375f), madd(diff_a, spread(0.421875f), m[5]));
 }
 
-vector_inline void forward(const vector *d, vector *v, const int32_t unit) {
+NNACL_ALWAYS_INLINE void forward(const vector *d, vector *v, const int32_t unit) {
     if (unit == 2) {
         forward_2(d, v);
     } else {
@@ -65,7 +65,7 @@ vector_inline void forward(const vector *d, vector *v, const int32_t unit) {
     }
 }
 
-vector_inline void backward(const vector *m, vector *y, const int32_t unit) {
+NNACL_ALWAYS_INLINE void backward(const vector *m, vector *y, const int32_t unit) {
     if (unit == 2) {
         backward_2(m, y);
     } else {
@@ -84,9 +84,9 @@ static inline winograd_place place_of(const nnacl_winograd *w, int32_t tile) {
 }
 
 /* LANES channels of one window, whose first row is `iy` and first column `ix`, to `v`, v_step between the points. */
-vector_inline void window_in(const nnacl_conv2d_params *p, const float *image, int32_t iy, int32_t ix,
-                             vector_lanes lanes, float *between, float *v, ptrdiff_t v_step, const int32_t unit,
-                             const bool inside) {
+NNACL_ALWAYS_INLINE void window_in(const nnacl_conv2d_params *p, const float *image, int32_t iy, int32_t ix,
+                                   vector_lanes lanes, float *between, float *v, ptrdiff_t v_step, const int32_t unit,
+                                   const bool inside) {
     const int32_t size = unit + 2;
     const vector_lanes none = lanes_of(0);
 #pragma GCC unroll 6
@@ -123,8 +123,8 @@ vector_inline void window_in(const nnacl_conv2d_params *p, const float *image, i
     }
 }
 
-vector_inline void windows_in(const nnacl_conv2d_params *p, const nnacl_winograd *w, const float *x, int32_t first,
-                              int32_t count, float *between, float *v, const int32_t unit) {
+NNACL_ALWAYS_INLINE void windows_in(const nnacl_conv2d_params *p, const nnacl_winograd *w, const float *x,
+                                    int32_t first, int32_t count, float *between, float *v, const int32_t unit) {
     for (int32_t tile = 0; tile < count; tile++) {
         const winograd_place place = place_of(w, first + tile);
         const float *image = x + (ptrdiff_t)place.image * p->in_h * p->in_w * p->in_c;
@@ -143,9 +143,9 @@ vector_inline void windows_in(const nnacl_conv2d_params *p, const nnacl_winograd
 }
 
 /* LANES channels of the products of one tile to outputs, of which `high` rows and `wide` columns are wanted. */
-vector_inline void tile_out(const nnacl_conv2d_params *p, const float *m, ptrdiff_t m_step, const float *bias,
-                            vector_lanes lanes, float *between, float *y, int32_t high, int32_t wide,
-                            const int32_t unit) {
+NNACL_ALWAYS_INLINE void tile_out(const nnacl_conv2d_params *p, const float *m, ptrdiff_t m_step, const float *bias,
+                                  vector_lanes lanes, float *between, float *y, int32_t high, int32_t wide,
+                                  const int32_t unit) {
     const int32_t size = unit + 2;
     const vector start = bias ? load(bias, lanes) : spread(0.0f);
     const vector least = spread(p->clamp_min), most = spread(p->clamp_max);
@@ -179,9 +179,9 @@ vector_inline void tile_out(const nnacl_conv2d_params *p, const float *m, ptrdif
     }
 }
 
-vector_inline void tiles_out(const nnacl_conv2d_params *p, const nnacl_winograd *w, const float *bias, float *y,
-                             int32_t first, int32_t count, int32_t channel, int32_t panels, float *between,
-                             const float *m, const int32_t unit) {
+NNACL_ALWAYS_INLINE void tiles_out(const nnacl_conv2d_params *p, const nnacl_winograd *w, const float *bias, float *y,
+                                   int32_t first, int32_t count, int32_t channel, int32_t panels, float *between,
+                                   const float *m, const int32_t unit) {
     for (int32_t tile = 0; tile < count; tile++) {
         const winograd_place place = place_of(w, first + tile);
         const int32_t below = p->out_h - place.y, right = p->out_w - place.x;
@@ -195,10 +195,10 @@ vector_inline void tiles_out(const nnacl_conv2d_params *p, const nnacl_winograd 
 }
 
 /* Output channels of some panels for the tiles of a block. */
-vector_inline void panels_out(const nnacl_conv2d_params *p, const nnacl_winograd *w, const float *packed,
-                              const float *bias, float *y, int32_t first, int32_t count, nnacl_range panels,
-                              float *between, const float *v, float *m, const int32_t unit,
-                              const winograd_product product) {
+NNACL_ALWAYS_INLINE void panels_out(const nnacl_conv2d_params *p, const nnacl_winograd *w, const float *packed,
+                                    const float *bias, float *y, int32_t first, int32_t count, nnacl_range panels,
+                                    float *between, const float *v, float *m, const int32_t unit,
+                                    const winograd_product product) {
     const ptrdiff_t panel_step = (ptrdiff_t)p->in_c * NNACL_PANEL_F32;
     for (int32_t panel = panels.begin; panel < panels.end;) {
         const int32_t left = panels.end - panel;
@@ -216,8 +216,8 @@ vector_inline void panels_out(const nnacl_conv2d_params *p, const nnacl_winograd
     }
 }
 
-vector_inline void winograd(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const void *const in[],
-                            void *const out[], const int32_t unit, const winograd_product product) {
+NNACL_ALWAYS_INLINE void winograd(const nnacl_ctx *ctx, const nnacl_conv2d_params *p, const void *const in[],
+                                  void *const out[], const int32_t unit, const winograd_product product) {
     const nnacl_winograd w = nnacl_winograd_of(p, product.rows, LANES);
     const bool by_blocks = w.blocks > 1;
     const nnacl_range blocks = by_blocks ? nnacl_share(ctx, w.blocks) : (nnacl_range){0, w.blocks};

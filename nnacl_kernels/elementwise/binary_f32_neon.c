@@ -8,15 +8,15 @@ static inline float32x4_t prelu_four(float32x4_t a, float32x4_t b) {
     return vbslq_f32(vcgtzq_f32(a), a, vmulq_f32(a, b));
 }
 
-vector_inline vector square(vector v) {
+NNACL_ALWAYS_INLINE vector square(vector v) {
     return mul(v, v);
 }
 
 /* One row. `expression` computes eight y from a and b, which are clamped; an operand that is repeated along the row is
  * read once. */
 #define BINARY(op, expression)                                                                                         \
-    vector_inline void op##_row(const float *from_a, const float *from_b, float *y, int32_t count, const bool one_a,   \
-                                const bool one_b, vector low, vector high) {                                           \
+    NNACL_ALWAYS_INLINE void op##_row(const float *from_a, const float *from_b, float *y, int32_t count,               \
+                                      const bool one_a, const bool one_b, vector low, vector high) {                   \
         vector a = spread(*from_a), b = spread(*from_b);                                                               \
         int32_t i = 0;                                                                                                 \
         for (; i + LANES <= count; i += LANES) {                                                                       \

@@ -5,8 +5,6 @@
 #include "elementwise/broadcast.h"
 #include "elementwise/elementwise.h"
 
-#define INLINE static inline __attribute__((always_inline))
-
 typedef enum operation { ADD, SUB, MUL } operation;
 
 typedef struct operand {
@@ -21,26 +19,26 @@ typedef struct result {
 } result;
 
 /* scale * (x - zero) of 16 numbers. */
-INLINE __m512 real(const operand *o, const int8_t *x, int32_t i, __mmask16 lanes) {
+NNACL_ALWAYS_INLINE __m512 real(const operand *o, const int8_t *x, int32_t i, __mmask16 lanes) {
     const __m512i numbers =
         o->repeated ? _mm512_set1_epi32(*x) : _mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(lanes, x + i));
     return _mm512_mul_ps(o->scale, _mm512_cvtepi32_ps(_mm512_sub_epi32(numbers, o->zero)));
 }
 
-INLINE __m512 quotient(const result *r, __m512 a, __m512 b, const operation op) {
+NNACL_ALWAYS_INLINE __m512 quotient(const result *r, __m512 a, __m512 b, const operation op) {
     const __m512 value = op == ADD ? _mm512_add_ps(a, b) : op == SUB ? _mm512_sub_ps(a, b) : _mm512_mul_ps(a, b);
     return _mm512_div_ps(value, r->scale);
 }
 
 /* Bytes of 16 quotients. NaN becomes the least value, as in nnacl_round_even(). */
-INLINE __m128i finish(const result *r, __m512 scaled) {
+NNACL_ALWAYS_INLINE __m128i finish(const result *r, __m512 scaled) {
     const __m512 low = _mm512_set1_ps((float)(r->low - r->zero)), high = _mm512_set1_ps((float)(r->high - r->zero));
     const __m512i rounded = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(scaled, low), high));
     return _mm512_cvtepi32_epi8(_mm512_add_epi32(rounded, _mm512_set1_epi32(r->zero)));
 }
 
 /* Bytes of 64 quotients none of which rounds to more than 32 bits: saturation is their first clamp. */
-INLINE __m512i finish_64(const result *r, const __m512 scaled[4]) {
+NNACL_ALWAYS_INLINE __m512i finish_64(const result *r, const __m512 scaled[4]) {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i zero = _mm512_set1_epi16((int16_t)r->zero);
     const __m512i front = _mm512_packs_epi32(_mm512_cvtps_epi32(scaled[0]), _mm512_cvtps_epi32(scaled[1]));
@@ -56,8 +54,8 @@ static bool is_bounded(const nnacl_binary_params *p, const operation op) {
     return a >= 0.0f && b >= 0.0f && (op == MUL ? a * b : a + b) < 0x1p30f * p->y_scale;
 }
 
-INLINE void run(const nnacl_ctx *ctx, const nnacl_binary_params *p, const void *const in[], void *const out[],
-                const operation op) {
+NNACL_ALWAYS_INLINE void run(const nnacl_ctx *ctx, const nnacl_binary_params *p, const void *const in[],
+                             void *const out[], const operation op) {
     const operand a = {_mm512_set1_ps(p->a_scale), _mm512_set1_epi32(p->a_zero), p->a_strides[p->rank - 1] == 0};
     const operand b = {_mm512_set1_ps(p->b_scale), _mm512_set1_epi32(p->b_zero), p->b_strides[p->rank - 1] == 0};
     const result r = {_mm512_set1_ps(p->y_scale), p->q_min, p->q_max, p->y_zero};

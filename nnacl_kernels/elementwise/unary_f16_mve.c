@@ -22,13 +22,13 @@
         }                                                                                                              \
     }
 
-NNACL_F16_INLINE float16x8_t relu(float16x8_t v) {
+NNACL_ALWAYS_INLINE float16x8_t relu(float16x8_t v) {
     const float16x8_t zero = vdupq_n_f16(0);
     return vpselq_f16(zero, v, vcmpgtq_f16(zero, v));
 }
 
 /* v times a rounded sixth of the clamp. */
-NNACL_F16_INLINE float16x8_t hard_swish(float16x8_t v) {
+NNACL_ALWAYS_INLINE float16x8_t hard_swish(float16x8_t v) {
     const float16x8_t gate =
         nnacl_clamp_f16(vaddq_f16(v, vdupq_n_f16(3)), vdupq_n_f16(0), vdupq_n_f16((float16_t)6.0f));
     return vmulq_f16(v, vmulq_f16(gate, vdupq_n_f16((float16_t)(1.0f / 6.0f))));

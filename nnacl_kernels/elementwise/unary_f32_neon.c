@@ -23,15 +23,15 @@
         }                                                                                                              \
     }
 
-vector_inline vector error_function(vector v) {
+NNACL_ALWAYS_INLINE vector error_function(vector v) {
     return (vector){nnacl_erf_neon(v.low), nnacl_erf_neon(v.high)};
 }
 
-vector_inline vector gelu_erf(vector v) {
+NNACL_ALWAYS_INLINE vector gelu_erf(vector v) {
     return mul(mul(spread(0.5f), v), add(spread(1.0f), error_function(mul(v, spread(0.707106781f)))));
 }
 
-vector_inline vector gelu_tanh(vector v) {
+NNACL_ALWAYS_INLINE vector gelu_tanh(vector v) {
     const vector cube = mul(mul(mul(spread(0.044715f), v), v), v);
     const vector tanh = hyperbolic_tangent(mul(spread(0.797884561f), add(v, cube)));
     return mul(mul(spread(0.5f), v), add(spread(1.0f), tanh));
@@ -46,17 +46,17 @@ static inline float32x4_t where_negative(float32x4_t v, float32x4_t below) {
     return vbslq_f32(vcltzq_f32(v), below, v);
 }
 
-vector_inline vector rectified(vector v) {
+NNACL_ALWAYS_INLINE vector rectified(vector v) {
     const float32x4_t zero = vdupq_n_f32(0.0f);
     return (vector){where_negative(v.low, zero), where_negative(v.high, zero)};
 }
 
-vector_inline vector leaky(vector v, float alpha) {
+NNACL_ALWAYS_INLINE vector leaky(vector v, float alpha) {
     const vector below = mul(v, spread(alpha));
     return (vector){where_negative(v.low, below.low), where_negative(v.high, below.high)};
 }
 
-vector_inline vector zero_to(vector v, float most) {
+NNACL_ALWAYS_INLINE vector zero_to(vector v, float most) {
     return clamp(v, spread(0.0f), spread(most));
 }
 

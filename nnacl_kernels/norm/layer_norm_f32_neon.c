@@ -7,7 +7,7 @@
 #include "norm/norm.h"
 
 /* The sum of x. */
-vector_inline float sum_of(const float *x, int32_t depth) {
+NNACL_ALWAYS_INLINE float sum_of(const float *x, int32_t depth) {
     vector lanes = spread(0.0f);
     int32_t i = 0;
     for (; i + LANES <= depth; i += LANES) {
@@ -16,12 +16,12 @@ vector_inline float sum_of(const float *x, int32_t depth) {
     return sum_of_lanes(add(lanes, load(x + i, lanes_of(depth - i))));
 }
 
-vector_inline vector plus_square(vector sum, vector d) {
+NNACL_ALWAYS_INLINE vector plus_square(vector sum, vector d) {
     return add(sum, mul(d, d));
 }
 
 /* The sum of (x - centre)^2. */
-vector_inline float sum_of_squares(const float *x, int32_t depth, float centre) {
+NNACL_ALWAYS_INLINE float sum_of_squares(const float *x, int32_t depth, float centre) {
     vector lanes = spread(0.0f);
     const vector middle = spread(centre);
     int32_t i = 0;
@@ -33,8 +33,8 @@ vector_inline float sum_of_squares(const float *x, int32_t depth, float centre) 
 }
 
 /* y = (x - mean) * factor, then scale and bias where there are any. */
-vector_inline void apply(const float *x, int32_t depth, float mean, float factor, const float *scale, const float *bias,
-                         float *y, const bool scales, const bool biased) {
+NNACL_ALWAYS_INLINE void apply(const float *x, int32_t depth, float mean, float factor, const float *scale,
+                               const float *bias, float *y, const bool scales, const bool biased) {
     const vector middle = spread(mean), by = spread(factor);
     int32_t i = 0;
     for (; i + LANES <= depth; i += LANES) {

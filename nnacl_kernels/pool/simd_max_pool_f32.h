@@ -11,8 +11,8 @@
 #define POOL_VECTORS 2 /* of channels that are computed together */
 
 /* `vectors` of channels of one output, or the first `lanes` channels of one. */
-vector_inline void maximum(const nnacl_pool2d_params *p, const float *image, nnacl_window tall, nnacl_window wide,
-                           const int32_t vectors, const bool whole, int32_t lanes, float *y) {
+NNACL_ALWAYS_INLINE void maximum(const nnacl_pool2d_params *p, const float *image, nnacl_window tall, nnacl_window wide,
+                                 const int32_t vectors, const bool whole, int32_t lanes, float *y) {
     const ptrdiff_t step = (ptrdiff_t)p->dilation_w * p->channels;
     vector best[POOL_VECTORS];
 #pragma GCC unroll 2
@@ -36,7 +36,7 @@ vector_inline void maximum(const nnacl_pool2d_params *p, const float *image, nna
     }
 }
 
-vector_inline void max_pool(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+NNACL_ALWAYS_INLINE void max_pool(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_pool2d_params *p = params;
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);
     for (int32_t row = rows.begin; row < rows.end; row++) {

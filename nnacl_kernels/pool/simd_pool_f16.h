@@ -19,7 +19,7 @@ typedef struct pool_f16_window {
 typedef float16x8_t (*pool_f16_value)(const pool_f16_window *w, const float16_t *x, nnacl_lanes_f16 lanes);
 
 /* Of up to 8 channels; x is the first of them in the image. */
-NNACL_F16_INLINE float16x8_t max_f16_of(const pool_f16_window *w, const float16_t *x, nnacl_lanes_f16 lanes) {
+NNACL_ALWAYS_INLINE float16x8_t max_f16_of(const pool_f16_window *w, const float16_t *x, nnacl_lanes_f16 lanes) {
     const nnacl_pool2d_params *p = w->p;
     float16x8_t most = vdupq_n_f16(-(float16_t)INFINITY);
     for (int32_t ky = w->tall.begin; ky < w->tall.end; ky++) {
@@ -32,7 +32,7 @@ NNACL_F16_INLINE float16x8_t max_f16_of(const pool_f16_window *w, const float16_
     return most;
 }
 
-NNACL_F16_INLINE float16x8_t avg_f16_of(const pool_f16_window *w, const float16_t *x, nnacl_lanes_f16 lanes) {
+NNACL_ALWAYS_INLINE float16x8_t avg_f16_of(const pool_f16_window *w, const float16_t *x, nnacl_lanes_f16 lanes) {
     const nnacl_pool2d_params *p = w->p;
     nnacl_wide_f16 sum = nnacl_zeros_f16();
     for (int32_t ky = w->tall.begin; ky < w->tall.end; ky++) {
@@ -45,8 +45,8 @@ NNACL_F16_INLINE float16x8_t avg_f16_of(const pool_f16_window *w, const float16_
     return w->divisor > 0 ? nnacl_quotient_f16(sum, (float)w->divisor) : vdupq_n_f16(0);
 }
 
-NNACL_F16_INLINE void pool_f16(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[],
-                               const bool divides, const pool_f16_value value_of) {
+NNACL_ALWAYS_INLINE void pool_f16(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[],
+                                  const bool divides, const pool_f16_value value_of) {
     const nnacl_pool2d_params *p = params;
     const float16x8_t low = vdupq_n_f16((float16_t)p->clamp_min), high = vdupq_n_f16((float16_t)p->clamp_max);
     const nnacl_range rows = nnacl_share(ctx, p->batch * p->out_h);

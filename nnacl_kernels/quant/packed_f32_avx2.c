@@ -70,10 +70,9 @@ static inline __m256 eight_halves(const uint16_t *halves, const bool is_bfloat) 
 
 /* Halves in one panel of eight columns, or two, without scales. `fused`: f32 holds every product, so that one rounding
  * is as good as two. */
-static inline __attribute__((always_inline)) void multiply_panels(const uint16_t *panel, const float *const x[],
-                                                                  int32_t depth, const bool is_bfloat, const bool fused,
-                                                                  const int32_t panels,
-                                                                  __m256 sums[2][NNACL_PACKED_POSITIONS]) {
+NNACL_ALWAYS_INLINE void multiply_panels(const uint16_t *panel, const float *const x[], int32_t depth,
+                                         const bool is_bfloat, const bool fused, const int32_t panels,
+                                         __m256 sums[2][NNACL_PACKED_POSITIONS]) {
     const ptrdiff_t step = (ptrdiff_t)depth * NNACL_PACKED_HALVES;
     __m256 s[2][NNACL_PACKED_POSITIONS];
 #pragma GCC unroll 4

@@ -10,7 +10,7 @@
 #define PIECE 64 /* elements whose sum is formed on its own before it joins the total: keeps long sums accurate */
 
 /* Means of up to 8 neighbours, whose next elements lie `step` further. */
-NNACL_F16_INLINE float16x8_t means_f16(const float16_t *x, ptrdiff_t step, int32_t count, nnacl_lanes_f16 lanes) {
+NNACL_ALWAYS_INLINE float16x8_t means_f16(const float16_t *x, ptrdiff_t step, int32_t count, nnacl_lanes_f16 lanes) {
     nnacl_wide_f16 total = nnacl_zeros_f16();
     for (int32_t j = 0; j < count;) {
         const int32_t end = count - j < PIECE ? count : j + PIECE;
@@ -23,8 +23,8 @@ NNACL_F16_INLINE float16x8_t means_f16(const float16_t *x, ptrdiff_t step, int32
     return nnacl_quotient_f16(total, (float)count);
 }
 
-NNACL_F16_INLINE void reduce_mean_f16(const nnacl_ctx *ctx, const void *params, const void *const in[],
-                                      void *const out[]) {
+NNACL_ALWAYS_INLINE void reduce_mean_f16(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                         void *const out[]) {
     const nnacl_reduce_params *p = params;
     const int32_t inner = p->dims[p->rank - 1], count = p->dims[p->rank - 2];
     const nnacl_range share = nnacl_share(ctx, (p->rank == 3 ? p->dims[0] : 1) * inner);

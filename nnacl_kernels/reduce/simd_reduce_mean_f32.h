@@ -10,7 +10,8 @@
 #define PIECE 64 /* elements whose sum is formed on its own before it joins the total: keeps long sums accurate */
 
 /* Means of `width` <= BLOCK * LANES neighbours, whose next elements lie `step` further. */
-vector_inline void means(const float *x, ptrdiff_t step, int32_t count, int32_t width, float *y, const bool whole) {
+NNACL_ALWAYS_INLINE void means(const float *x, ptrdiff_t step, int32_t count, int32_t width, float *y,
+                               const bool whole) {
     vector totals[BLOCK];
 #pragma GCC unroll 4
     for (int32_t i = 0; i < BLOCK; i++) {
@@ -47,7 +48,8 @@ vector_inline void means(const float *x, ptrdiff_t step, int32_t count, int32_t 
     }
 }
 
-vector_inline void reduce_mean(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+NNACL_ALWAYS_INLINE void reduce_mean(const nnacl_ctx *ctx, const void *params, const void *const in[],
+                                     void *const out[]) {
     const nnacl_reduce_params *p = params;
     const int32_t inner = p->dims[p->rank - 1], count = p->dims[p->rank - 2];
     const nnacl_range share = nnacl_share(ctx, (p->rank == 3 ? p->dims[0] : 1) * inner);

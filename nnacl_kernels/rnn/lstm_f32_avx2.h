@@ -22,8 +22,8 @@ typedef struct lstm_weights {
 } lstm_weights;
 
 /* Sums of one panel for `steps` vectors x. */
-vector_inline void panel_of_steps(const nnacl_rnn_params *p, const lstm_weights *weights, const float *const x[],
-                                  int32_t panel, float *gates, const int32_t steps) {
+NNACL_ALWAYS_INLINE void panel_of_steps(const nnacl_rnn_params *p, const lstm_weights *weights, const float *const x[],
+                                        int32_t panel, float *gates, const int32_t steps) {
     const ptrdiff_t width = (ptrdiff_t)weights->panels * NNACL_PANEL_F32;
     const int32_t first = panel * NNACL_PANEL_F32;
     vector sums[STEPS][VECTORS];
@@ -81,8 +81,8 @@ static void products_with_x(const nnacl_rnn_params *p, const lstm_weights *weigh
 }
 
 /* gates += r h for some panels. */
-vector_inline void panels_with_h(const nnacl_rnn_params *p, const float *r, const float *h, float *gates,
-                                 const int32_t panels) {
+NNACL_ALWAYS_INLINE void panels_with_h(const nnacl_rnn_params *p, const float *r, const float *h, float *gates,
+                                       const int32_t panels) {
     const ptrdiff_t step = (ptrdiff_t)p->hidden * NNACL_PANEL_F32;
     vector sums[PANELS * VECTORS];
 #pragma GCC unroll 8
@@ -133,7 +133,7 @@ static void activate(const nnacl_rnn_params *p, const float *gates, float *h, fl
     }
 }
 
-vector_inline void lstm(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+NNACL_ALWAYS_INLINE void lstm(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_rnn_params *p = params;
     const int32_t rows = 4 * p->hidden, panels = nnacl_panel_count(rows, NNACL_PANEL_F32);
     const ptrdiff_t width = (ptrdiff_t)panels * NNACL_PANEL_F32;

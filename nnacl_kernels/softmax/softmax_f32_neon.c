@@ -6,7 +6,7 @@
 #include "softmax/softmax.h"
 
 /* The largest of `depth` values, in all lanes; NaN if there is one. */
-vector_inline vector largest(const float *x, int32_t depth) {
+NNACL_ALWAYS_INLINE vector largest(const float *x, int32_t depth) {
     const vector first = spread(x[0]); /* stands behind the end too */
     vector max = first;
     for (int32_t j = 0; j < depth; j += LANES) {
@@ -16,7 +16,7 @@ vector_inline vector largest(const float *x, int32_t depth) {
 }
 
 /* y = (x - max) * beta, and e to that instead if `exponents`. Returns the sum of the exponents. */
-vector_inline float exponents_of(const float *x, float *y, int32_t depth, float beta, const bool exponents) {
+NNACL_ALWAYS_INLINE float exponents_of(const float *x, float *y, int32_t depth, float beta, const bool exponents) {
     const vector max = largest(x, depth), factor = spread(beta);
     vector lanes = spread(0.0f);
     for (int32_t j = 0; j < depth; j += LANES) {
