@@ -223,14 +223,8 @@ void nnacl_depthwise_conv2d_s8_vnni(const nnacl_ctx *ctx, const void *params, co
         const bool scales = row.requant[0].saturates && row.requant[1].saturates && row.requant[2].saturates &&
                             row.requant[3].saturates;
         for (int32_t i = rows.begin; i < rows.end; i++) {
-            const int32_t image = i / p->out_h, iy = (i - image * p->out_h) * p->stride_h - p->pad_top;
-            const int8_t *x = (const int8_t *)in[0] + (ptrdiff_t)image * p->in_h * p->in_w * p->in_c + channel;
-            for (int32_t line = 0; line < 3; line++) {
-                const bool there = iy + line >= 0 && iy + line < p->in_h;
-                row.lines[line] = there ? x + (ptrdiff_t)(iy + line) * p->in_w * p->in_c : NULL;
-            }
+            const bool whole = nnacl_quads_lines(p, in[0], channel, i, row.lines);
             row.y = (int8_t *)out[0] + (ptrdiff_t)i * p->out_w * p->out_c + channel;
-            const bool whole = iy >= 0 && iy + 3 <= p->in_h;
             (scales ? by_scales : by_any)[kind](&row, whole);
         }
     }

@@ -27,4 +27,17 @@ static inline int32_t nnacl_quads_place(int32_t channel) {
     return channel / 4 % 4 * 16 + channel / 16 * 4 + channel % 4;
 }
 
+/* Where the three lines of row i of the outputs have their bytes of `channel`; NULL: padding. Whether none of them is.
+ */
+static inline bool nnacl_quads_lines(const nnacl_conv2d_params *p, const int8_t *x, int32_t channel, int32_t i,
+                                     const int8_t *lines[3]) {
+    const int32_t image = i / p->out_h, iy = (i - image * p->out_h) * p->stride_h - p->pad_top;
+    x += (ptrdiff_t)image * p->in_h * p->in_w * p->in_c + channel;
+    for (int32_t line = 0; line < 3; line++) {
+        const bool there = iy + line >= 0 && iy + line < p->in_h;
+        lines[line] = there ? x + (ptrdiff_t)(iy + line) * p->in_w * p->in_c : NULL;
+    }
+    return iy >= 0 && iy + 3 <= p->in_h;
+}
+
 #endif
