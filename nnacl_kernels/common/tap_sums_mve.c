@@ -8,31 +8,41 @@ void nnacl_sum_words_mve(const nnacl_taps *t, const int8_t *x, int32_t lanes, in
 
 /* clang-format off */
 /* r1 row, r4 and r5 steps, r6 rows, r7 columns, r8 position; q0 sums of even channels, q1 of odd ones. */
-__asm__(NNACL_FUNCTION("nnacl_sum_words_mve")
-    "push   {r4-r8, lr}\n"
-    "ldrd   r4, r5, [r0, #4]\n"
-    "ldrd   r6, r7, [r0, #12]\n"
-    "vctp.8 r2\n"
-    "vmov.i32 q0, #0\n"
-    "vmov.i32 q1, #0\n"
-    "cbz    r6, 4f\n"
-    "1:\n"
-    "mov    r8, r1\n"
-    "wls    lr, r7, 3f\n"
-    "2:\n"
-    "vpst\n"
-    "vldrbt.u8 q2, [r8]\n"
-    "add    r8, r5\n"
+#define SUMS(name, place, lanes, load, add, store)                                                                     \
+    NNACL_FUNCTION(name)                                                                                               \
+    "push   {r4-r8, lr}\n"                                                                                             \
+    place                                                                                                              \
+    "ldrd   r4, r5, [r0, #4]\n"                                                                                        \
+    "ldrd   r6, r7, [r0, #12]\n"                                                                                       \
+    lanes                                                                                                              \
+    "vmov.i32 q0, #0\n"                                                                                                \
+    "vmov.i32 q1, #0\n"                                                                                                \
+    "cbz    r6, 4f\n"                                                                                                  \
+    "1:\n"                                                                                                             \
+    "mov    r8, r1\n"                                                                                                  \
+    "wls    lr, r7, 3f\n"                                                                                              \
+    "2:\n"                                                                                                             \
+    "vpst\n"                                                                                                           \
+    load                                                                                                               \
+    "add    r8, r5\n"                                                                                                  \
+    add                                                                                                                \
+    "le     lr, 2b\n"                                                                                                  \
+    "3:\n"                                                                                                             \
+    "add    r1, r4\n"                                                                                                  \
+    "subs   r6, #1\n"                                                                                                  \
+    "bne    1b\n"                                                                                                      \
+    "4:\n"                                                                                                             \
+    store                                                                                                              \
+    "pop    {r4-r8, pc}\n"                                                                                             \
+    NNACL_FUNCTION_END(name)
+
+__asm__(SUMS("nnacl_sum_words_mve", "",
+    "vctp.8 r2\n",
+    "vldrbt.u8 q2, [r8]\n",
     "vmovlb.s8 q3, q2\n"
     "vadd.i16 q0, q0, q3\n"
     "vmovlt.s8 q2, q2\n"
-    "vadd.i16 q1, q1, q2\n"
-    "le     lr, 2b\n"
-    "3:\n"
-    "add    r1, r4\n"
-    "subs   r6, #1\n"
-    "bne    1b\n"
-    "4:\n"
+    "vadd.i16 q1, q1, q2\n",
     "vmovlt.s16 q2, q0\n"
     "vmovlt.s16 q3, q1\n"
     "vmovlb.s16 q0, q0\n"
@@ -40,42 +50,20 @@ __asm__(NNACL_FUNCTION("nnacl_sum_words_mve")
     "vst40.32 {q0, q1, q2, q3}, [r3]\n"
     "vst41.32 {q0, q1, q2, q3}, [r3]\n"
     "vst42.32 {q0, q1, q2, q3}, [r3]\n"
-    "vst43.32 {q0, q1, q2, q3}, [r3]\n"
-    "pop    {r4-r8, pc}\n"
-    NNACL_FUNCTION_END("nnacl_sum_words_mve"));
+    "vst43.32 {q0, q1, q2, q3}, [r3]\n"));
 
-/* The same registers. */
-__asm__(NNACL_FUNCTION("nnacl_sum_taps_s16_mve")
-    "push   {r4-r8, lr}\n"
+/* r1 is the first channel: the row begins with it. */
+__asm__(SUMS("nnacl_sum_taps_s16_mve",
     "ldr    r12, [r0]\n"
-    "add    r1, r12, r1, lsl #1\n"
-    "ldrd   r4, r5, [r0, #4]\n"
-    "ldrd   r6, r7, [r0, #12]\n"
-    "vctp.16 r2\n"
-    "vmov.i32 q0, #0\n"
-    "vmov.i32 q1, #0\n"
-    "cbz    r6, 4f\n"
-    "1:\n"
-    "mov    r8, r1\n"
-    "wls    lr, r7, 3f\n"
-    "2:\n"
-    "vpst\n"
-    "vldrht.u16 q2, [r8]\n"
-    "add    r8, r5\n"
+    "add    r1, r12, r1, lsl #1\n",
+    "vctp.16 r2\n",
+    "vldrht.u16 q2, [r8]\n",
     "vmovlb.s16 q3, q2\n"
     "vadd.i32 q0, q0, q3\n"
     "vmovlt.s16 q2, q2\n"
-    "vadd.i32 q1, q1, q2\n"
-    "le     lr, 2b\n"
-    "3:\n"
-    "add    r1, r4\n"
-    "subs   r6, #1\n"
-    "bne    1b\n"
-    "4:\n"
+    "vadd.i32 q1, q1, q2\n",
     "vst20.32 {q0, q1}, [r3]\n"
-    "vst21.32 {q0, q1}, [r3]\n"
-    "pop    {r4-r8, pc}\n"
-    NNACL_FUNCTION_END("nnacl_sum_taps_s16_mve"));
+    "vst21.32 {q0, q1}, [r3]\n"));
 /* clang-format on */
 
 void nnacl_sum_taps_mve(const nnacl_taps *t, int32_t channel, int32_t lanes, int32_t *sums) {

@@ -45,34 +45,33 @@ static inline int32_t four_rows(int32_t row, int32_t end) {
     return row + 4 <= end ? row : end - 4;
 }
 
-void nnacl_fixed_x_s8_mve(const nnacl_fixed_rnn_layer *layer, const void *x) {
+/* x of s8 or s16 with four rows of w at a time. */
+NNACL_ALWAYS_INLINE void weigh_x(const nnacl_fixed_rnn_layer *layer, const void *x, const bool is_s8) {
     const int32_t size = layer->params->size, rows = layer->rows;
     if (rows < 4) {
-        nnacl_fixed_x_s8_c(layer, x);
+        (is_s8 ? nnacl_fixed_x_s8_c : nnacl_fixed_x_s16_c)(layer, x);
         return;
     }
     for (int32_t next = 0; next < rows; next += 4) {
         const int32_t row = four_rows(next, rows);
+        const int8_t *w = layer->w + (ptrdiff_t)row * size;
         int32_t sums[4];
         vstrwq_s32(sums, vldrwq_s32(layer->sums + row));
-        nnacl_rows4_s8_mve(x, layer->w + (ptrdiff_t)row * size, size, size, sums);
+        if (is_s8) {
+            nnacl_rows4_s8_mve(x, w, size, size, sums);
+        } else {
+            nnacl_rows4_s16_mve(x, w, size, size, sums);
+        }
         vstrwq_s32(layer->x_part + row, scale_rows(layer, 0, row, sums));
     }
 }
 
+void nnacl_fixed_x_s8_mve(const nnacl_fixed_rnn_layer *layer, const void *x) {
+    weigh_x(layer, x, true);
+}
+
 void nnacl_fixed_x_s16_mve(const nnacl_fixed_rnn_layer *layer, const void *x) {
-    const int32_t size = layer->params->size, rows = layer->rows;
-    if (rows < 4) {
-        nnacl_fixed_x_s16_c(layer, x);
-        return;
-    }
-    for (int32_t next = 0; next < rows; next += 4) {
-        const int32_t row = four_rows(next, rows);
-        int32_t sums[4];
-        vstrwq_s32(sums, vldrwq_s32(layer->sums + row));
-        nnacl_rows4_s16_mve(x, layer->w + (ptrdiff_t)row * size, size, size, sums);
-        vstrwq_s32(layer->x_part + row, scale_rows(layer, 0, row, sums));
-    }
+    weigh_x(layer, x, false);
 }
 
 /* Four gates; in 32 bits where none of what is added is so large that a sum of four could leave them. */
