@@ -5,26 +5,10 @@
 
 #include "conv/depthwise_walk.h"
 
-/* One row of outputs with 3 x 3 taps. The sources in assembly know the order and size of these fields. */
-typedef struct nnacl_depthwise_3x3_dsp {
-    const uint32_t *x;       /* for each pair along the sweep a word of each of the three rows */
-    int32_t x_step;          /* all steps are from channel to channel, in bytes */
-    const uint32_t *weights; /* for each of the rows (w0, w1), (w1, w2) */
-    int32_t weights_step;
-    const int32_t *lines; /* start, multiplier, offset */
-    int32_t lines_step;
-    int8_t *y;
-    int32_t y_step;
-    int32_t channels;
-    int32_t count;  /* outputs along the sweep, at least 1 */
-    int32_t stride; /* bytes from one to the next */
-    int32_t shift;  /* of the lines: 12, 4 or 1; 0: `sums` is wanted, of one channel and at most four outputs */
-    int32_t *sums;  /* room for four */
-} nnacl_depthwise_3x3_dsp;
-
-/* The windows are one apart, or two. */
-void nnacl_depthwise_3x3_stride1_dsp(const nnacl_depthwise_3x3_dsp *row);
-void nnacl_depthwise_3x3_stride2_dsp(const nnacl_depthwise_3x3_dsp *row);
+/* 3 x 3 taps, whose windows are one apart, or two. In the ring a pair along the sweep has a word of each of the three
+ * rows; the weights of a row are (w0, w1), (w1, w2). The shift of the lines is 12, 4 or 1. */
+void nnacl_depthwise_3x3_stride1_dsp(const nnacl_sweep_row *row);
+void nnacl_depthwise_3x3_stride2_dsp(const nnacl_sweep_row *row);
 
 /* Makes words of two neighbours along the sweep for four channels: channel i of pair j goes to to[i * plane + j * step]
  * (in bytes). `x` is the first position, the next is x_step bytes further. */

@@ -3,7 +3,7 @@
 
 #include "common/assembly.h"
 
-_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_depthwise_3x3_mve) == 52 && sizeof(nnacl_taps) == 36,
+_Static_assert(sizeof(void *) == 4 && sizeof(nnacl_sweep_row) == 52 && sizeof(nnacl_taps) == 36,
                "the code below loads the fields in this order");
 
 /* clang-format off */

@@ -5,27 +5,11 @@
 
 #include "conv/depthwise_walk.h"
 
-/* One row of outputs with 3 x 3 taps, channel by channel: the window of an output is nine bytes in a row, which one
- * VMLADAVA multiplies with the weights. The sources in assembly know the order and size of these fields. */
-typedef struct nnacl_depthwise_3x3_mve {
-    const int8_t *x; /* for each position along the sweep a byte of each of the three rows; 15 bytes more can be read */
-    int32_t x_step;  /* all steps are from channel to channel, in bytes */
-    const int8_t *weights; /* 16 bytes, the last seven 0 */
-    int32_t weights_step;
-    const int32_t *lines; /* start, multiplier, offset */
-    int32_t lines_step;
-    int8_t *y;
-    int32_t y_step;
-    int32_t channels;
-    int32_t count;  /* outputs along the sweep, at least 1 */
-    int32_t stride; /* bytes from one to the next */
-    int32_t shift;  /* minus the shift of the lines; 0: `sums` is wanted, of one channel and at most four outputs */
-    int32_t *sums;  /* room for four */
-} nnacl_depthwise_3x3_mve;
-
-/* The windows are one apart, or two. */
-void nnacl_depthwise_3x3_stride1_mve(const nnacl_depthwise_3x3_mve *row);
-void nnacl_depthwise_3x3_stride2_mve(const nnacl_depthwise_3x3_mve *row);
+/* 3 x 3 taps, whose windows are one apart, or two. In the ring a position along the sweep has a byte of each of the
+ * three rows, so that the window of an output is nine bytes in a row, which one VMLADAVA multiplies with the weights:
+ * 16 bytes, the last seven 0. 15 bytes behind the last position can be read. */
+void nnacl_depthwise_3x3_stride1_mve(const nnacl_sweep_row *row);
+void nnacl_depthwise_3x3_stride2_mve(const nnacl_sweep_row *row);
 
 /* Makes the weights of output channels (at least 1) for each of the three slots that the first row of a window can be
  * in: 3 vectors of 16 bytes of 9 taps. */

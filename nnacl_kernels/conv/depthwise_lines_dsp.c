@@ -66,40 +66,9 @@ static void fill(const nnacl_sweep *s, const int8_t *x, int32_t slot, int32_t ch
     fill_zeros(s, channels, some_end, pairs, to);
 }
 
-typedef void (*row_function)(const nnacl_depthwise_3x3_dsp *row);
-
-/* One row of outputs, some or all channels requantized exactly. */
-static void run_exact(const nnacl_sweep *s, row_function run, const nnacl_depthwise_3x3_dsp *row, int32_t channel) {
-    int32_t sums[NNACL_SWEEP_BLOCK];
-    for (int32_t i = 0; i < row->channels * s->count; i++) {
-        const int32_t c = i / s->count, output = i % s->count, left = output % NNACL_SWEEP_BLOCK;
-        nnacl_depthwise_3x3_dsp block = *row;
-        block.channels = block.count = 1;
-        block.sums = sums;
-        block.x += c * s->plane + (output - left) / 2 * s->sweep.stride * NNACL_RING_ROWS;
-        block.weights += c * row->weights_step / 4;
-        block.lines += c * row->lines_step / 4;
-        if (row->shift && block.lines[1] >= 0) {
-            block.count = s->count;
-            block.y += c * row->y_step;
-            run(&block);
-            i += s->count - 1;
-            continue;
-        }
-        block.shift = 0;
-        if (left == 0) {
-            run(&block);
-        }
-        row->y[c * row->y_step + output * row->stride] =
-            nnacl_finish_exact(sums[left], block.lines + 1,
-                               nnacl_channel_rounding(s->p->rounding, s->p->out_c, channel + c * s->multiplier),
-                               s->p->y_zero, s->p->q_min, s->p->q_max);
-    }
-}
-
 /* What the steps of a sweep know beside it. */
 typedef struct sweep_row {
-    nnacl_depthwise_3x3_dsp row;
+    nnacl_sweep_row row;
     const nnacl_depthwise_lines *lines;
 } sweep_row;
 
@@ -132,23 +101,14 @@ static void begin(const nnacl_sweep *s, int32_t channel, int32_t channels) {
 }
 
 static void run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) {
-    const row_function row_of =
+    const nnacl_sweep_function run_row =
         s->sweep.stride == 1 ? nnacl_depthwise_3x3_stride1_dsp : nnacl_depthwise_3x3_stride2_dsp;
     sweep_row *at = s->row;
-    nnacl_depthwise_3x3_dsp *row = &at->row;
-    row->weights = (const uint32_t *)s->weights + (slot ? NNACL_RING_ROWS - slot : 0) * 2;
+    nnacl_sweep_row *row = &at->row;
+    row->weights = (const int8_t *)s->weights + (slot ? NNACL_RING_ROWS - slot : 0) * 8;
     row->lines = s->lines + (unpacks(at->lines) ? 0 : 3 * channel * s->multiplier);
     row->y = y;
-    for (int32_t m = 0; m < s->multiplier; m++) {
-        if (!NNACL_NEEDS_EXACT || !s->is_exact) {
-            row_of(row);
-        } else {
-            run_exact(s, row_of, row, channel * s->multiplier + m);
-        }
-        row->weights += NNACL_SWEEP_WEIGHTS_DSP;
-        row->lines += 3;
-        row->y++;
-    }
+    nnacl_sweep_outputs(s, run_row, row, channel, 2, NNACL_SWEEP_WEIGHTS_DSP * 4);
 }
 
 /* This and run_taps() apart from each other, so that neither has what the other keeps on the stack. */
@@ -173,7 +133,7 @@ static NNACL_NOINLINE void run_3x3(const nnacl_ctx *ctx, const nnacl_conv2d_para
     sweep_row at = {
         .row =
             {
-                .x = (const uint32_t *)(const void *)s.ring_start,
+                .x = s.ring_start,
                 .x_step = s.plane * 4,
                 .weights_step = s.multiplier * NNACL_SWEEP_WEIGHTS_DSP * 4,
                 .lines_step = s.multiplier * 12,

@@ -28,63 +28,22 @@ static void nnacl_mve_fill(const nnacl_sweep *s, const int8_t *x, int32_t slot, 
     }
 }
 
-typedef void (*nnacl_mve_row)(const nnacl_depthwise_3x3_mve *row);
-
-/* One row of outputs, some or all channels requantized exactly. */
-static void nnacl_mve_row_exact(const nnacl_sweep *s, nnacl_mve_row run, const nnacl_depthwise_3x3_mve *row,
-                                int32_t channel) {
-    int32_t sums[NNACL_SWEEP_BLOCK];
-    for (int32_t i = 0; i < row->channels * s->count; i++) {
-        const int32_t c = i / s->count, output = i % s->count, left = output % NNACL_SWEEP_BLOCK;
-        nnacl_depthwise_3x3_mve block = *row;
-        block.channels = block.count = 1;
-        block.sums = sums;
-        block.x += c * row->x_step + (output - left) * s->sweep.stride * NNACL_RING_ROWS;
-        block.weights += c * row->weights_step;
-        block.lines += c * row->lines_step / 4;
-        if (row->shift && block.lines[1] >= 0) {
-            block.count = s->count;
-            block.y += c * row->y_step;
-            run(&block);
-            i += s->count - 1;
-            continue;
-        }
-        block.shift = 0;
-        if (left == 0) {
-            run(&block);
-        }
-        row->y[c * row->y_step + output * row->stride] =
-            nnacl_finish_exact(sums[left], block.lines + 1,
-                               nnacl_channel_rounding(s->p->rounding, s->p->out_c, channel + c * s->multiplier),
-                               s->p->y_zero, s->p->q_min, s->p->q_max);
-    }
-}
-
 /* New channels, whose bytes of nine taps are at `taps`. */
 static inline void nnacl_mve_begin(const nnacl_sweep *s, const int8_t *taps, int32_t channels) {
     nnacl_unpack_3x3_mve(taps, s->weights, channels * s->multiplier);
-    nnacl_depthwise_3x3_mve *row = s->row;
+    nnacl_sweep_row *row = s->row;
     row->channels = channels;
     row->count = s->count;
 }
 
 static void nnacl_mve_run(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y) {
-    const nnacl_mve_row row_of =
+    const nnacl_sweep_function run =
         s->sweep.stride == 1 ? nnacl_depthwise_3x3_stride1_mve : nnacl_depthwise_3x3_stride2_mve;
-    nnacl_depthwise_3x3_mve *row = s->row;
+    nnacl_sweep_row *row = s->row;
     row->weights = (const int8_t *)s->weights + slot * 16;
     row->lines = s->lines + 3 * channel * s->multiplier;
     row->y = y;
-    for (int32_t m = 0; m < s->multiplier; m++) {
-        if (!NNACL_NEEDS_EXACT || !s->is_exact) {
-            row_of(row);
-        } else {
-            nnacl_mve_row_exact(s, row_of, row, channel * s->multiplier + m);
-        }
-        row->weights += NNACL_SWEEP_WEIGHTS_MVE;
-        row->lines += 3;
-        row->y++;
-    }
+    nnacl_sweep_outputs(s, run, row, channel, 1, NNACL_SWEEP_WEIGHTS_MVE);
 }
 
 /* Rows of outputs; `begin` calls nnacl_mve_begin(), with s->taps behind the lines. */
@@ -98,7 +57,7 @@ static inline void nnacl_mve_sweep(const nnacl_ctx *ctx, const nnacl_conv2d_para
     s.weights = ctx->workspace;
     s.ring_start = (int8_t *)ctx->workspace + NNACL_SWEEP_CHANNELS_MVE * s.multiplier * NNACL_SWEEP_WEIGHTS_MVE;
     s.plane = nnacl_sweep_plane_mve(&s.sweep);
-    nnacl_depthwise_3x3_mve row = {
+    nnacl_sweep_row row = {
         .x = s.ring_start,
         .x_step = s.plane,
         .weights_step = s.multiplier * NNACL_SWEEP_WEIGHTS_MVE,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/finish_s8.h"
+#include "common/requant.h"
 #include "common/share.h"
 #include "conv/depthwise_axes.h"
 
@@ -42,6 +43,26 @@ typedef struct nnacl_sweep_steps {
     void (*run)(const nnacl_sweep *s, int32_t channel, int32_t slot, int8_t *y);
 } nnacl_sweep_steps;
 
+/* One row of outputs, which a function in assembly computes channel by channel. It knows the order and size of these
+ * fields. */
+typedef struct nnacl_sweep_row {
+    const int8_t *x; /* in the ring, of the first channel */
+    int32_t x_step;  /* all steps are from channel to channel, in bytes */
+    const int8_t *weights;
+    int32_t weights_step;
+    const int32_t *lines; /* start, multiplier, offset */
+    int32_t lines_step;
+    int8_t *y;
+    int32_t y_step;
+    int32_t channels;
+    int32_t count;  /* outputs along the sweep, at least 1 */
+    int32_t stride; /* bytes from one to the next */
+    int32_t shift; /* of the lines, for MVE less than 0; 0: `sums` is wanted, of one channel and at most four outputs */
+    int32_t *sums; /* room for four */
+} nnacl_sweep_row;
+
+typedef void (*nnacl_sweep_function)(const nnacl_sweep_row *row);
+
 /* Fills in what follows from the parameters; the rest is the kernel's. (Field by field: compilers build a whole struct
  * beside it first, and keep both on the stack.) */
 static inline void nnacl_sweep_begin(nnacl_sweep *s, const nnacl_conv2d_params *p) {
@@ -64,6 +85,51 @@ static inline void nnacl_sweep_wide_lines(nnacl_sweep *s, const int32_t *packed)
     s->is_exact = packed[0] == 0 || packed[0] & NNACL_LINES_MIXED;
     s->lines = packed + 1;
     s->taps = (const int8_t *)(packed + 1 + 3 * s->p->out_c);
+}
+
+/* One row of outputs, some or all channels requantized exactly. `element`: bytes of a position in the ring. */
+static inline void nnacl_sweep_row_exact(const nnacl_sweep *s, nnacl_sweep_function run, const nnacl_sweep_row *row,
+                                         int32_t channel, const int32_t element) {
+    int32_t sums[NNACL_SWEEP_BLOCK];
+    for (int32_t i = 0; i < row->channels * s->count; i++) {
+        const int32_t c = i / s->count, output = i % s->count, left = output % NNACL_SWEEP_BLOCK;
+        nnacl_sweep_row block = *row;
+        block.channels = block.count = 1;
+        block.sums = sums;
+        block.x += c * row->x_step + (output - left) * element * s->sweep.stride * NNACL_RING_ROWS;
+        block.weights += c * row->weights_step;
+        block.lines += c * row->lines_step / 4;
+        if (row->shift && block.lines[1] >= 0) {
+            block.count = s->count;
+            block.y += c * row->y_step;
+            run(&block);
+            i += s->count - 1;
+            continue;
+        }
+        block.shift = 0;
+        if (left == 0) {
+            run(&block);
+        }
+        row->y[c * row->y_step + output * row->stride] =
+            nnacl_finish_exact(sums[left], block.lines + 1,
+                               nnacl_channel_rounding(s->p->rounding, s->p->out_c, channel + c * s->multiplier),
+                               s->p->y_zero, s->p->q_min, s->p->q_max);
+    }
+}
+
+/* The outputs of input channels from `channel` on. `weights`: bytes of those of an output channel. */
+static inline void nnacl_sweep_outputs(const nnacl_sweep *s, nnacl_sweep_function run, nnacl_sweep_row *row,
+                                       int32_t channel, const int32_t element, const int32_t weights) {
+    for (int32_t m = 0; m < s->multiplier; m++) {
+        if (!NNACL_NEEDS_EXACT || !s->is_exact) {
+            run(row);
+        } else {
+            nnacl_sweep_row_exact(s, run, row, channel * s->multiplier + m, element);
+        }
+        row->weights += weights;
+        row->lines += 3;
+        row->y++;
+    }
 }
 
 /* Outputs first .. last - 1 along the ring of an image. */
