@@ -19,6 +19,11 @@ typedef struct nnacl_mve_dense {
     int32_t zero, last;  /* times them: `zero` and `last` of gemm_packed_mve.h */
 } nnacl_mve_dense;
 
+/* For an initialiser: what the parameters of dense layers have under the same names. */
+#define NNACL_MVE_DENSE_SAME(p)                                                                                        \
+    .rows = (p)->rows, .depth = (p)->depth, .units = (p)->units, .rounding = (p)->rounding, .y_zero = (p)->y_zero,     \
+    .q_min = (p)->q_min, .q_max = (p)->q_max
+
 /* Units unit .. unit + 3 of a row, requantized exactly if they have no line. */
 static void nnacl_mve_dense_exact(const nnacl_mve_dense *d, nnacl_gemm_mve *gemm, int32_t shift, int32_t unit) {
     int32_t sums[4];

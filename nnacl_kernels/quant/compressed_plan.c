@@ -12,20 +12,7 @@
 #include "quant/packed_pack.h"
 #include "quant/quant.h"
 
-/* What the weights of both ops are like. */
-typedef struct nnacl_storage {
-    int32_t bits, group, offset, step;
-    int32_t x_zero, y_zero, q_min, q_max, rounding, bfloat;
-} nnacl_storage;
-
-#define STORAGE_OF(p)                                                                                                  \
-    (nnacl_storage) {                                                                                                  \
-        .bits = (p)->bits, .group = (p)->group, .offset = (p)->offset, .step = (p)->step, .x_zero = (p)->x_zero,       \
-        .y_zero = (p)->y_zero, .q_min = (p)->q_min, .q_max = (p)->q_max, .rounding = (p)->rounding,                    \
-        .bfloat = (p)->bfloat                                                                                          \
-    }
-
-static const char *check_codes(const nnacl_storage *s) {
+static const char *check_codes(const nnacl_packed_layer *s) {
     if (s->step == 0) {
         NNACL_REQUIRE(s->bits >= 4 && s->offset == 0, "weights of 1 and 2 bits need a step, an offset goes with one");
         return NULL;
@@ -37,52 +24,55 @@ static const char *check_codes(const nnacl_storage *s) {
 }
 
 /* Scales and bias of layers of real numbers. */
-static const char *check_real(const nnacl_tensor *in, int32_t n_in, int32_t out_c, int64_t depth,
-                              const nnacl_storage *s) {
+static const char *check_real(const nnacl_tensor *in, int32_t n_in, int64_t depth, const nnacl_packed_layer *s) {
     const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2), *scales = nnacl_plan_input(in, n_in, 3);
-    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, out_c), "bias must be f32 [output channels]");
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, s->out_c), "bias must be f32 [output channels]");
     if (s->bits == 16) {
         NNACL_REQUIRE(!scales, "weights of 16 bits have no scales");
         return NULL;
     }
     NNACL_REQUIRE(s->group >= 0, "group must not be negative");
     const int64_t groups = s->group > 0 ? (depth - 1) / s->group + 1 : 1;
-    NNACL_REQUIRE(scales && nnacl_plan_is(scales, NNACL_F32, 2) && scales->dims[0] == out_c &&
+    NNACL_REQUIRE(scales && nnacl_plan_is(scales, NNACL_F32, 2) && scales->dims[0] == s->out_c &&
                       scales->dims[1] == groups,
                   "scales must be f32 [output channels, groups]");
     return NULL;
 }
 
 /* Bias and requant of layers of integers. */
-static const char *check_whole(const nnacl_tensor *in, int32_t n_in, int32_t out_c, const nnacl_storage *s) {
+static const char *check_whole(const nnacl_tensor *in, int32_t n_in, const nnacl_packed_layer *s) {
     const nnacl_tensor *bias = nnacl_plan_input(in, n_in, 2);
     NNACL_REQUIRE(s->bits < 8 && s->group == 0, "with x of s8 weights have 1, 2 or 4 bits and no groups");
-    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, out_c), "bias must be s32 [output channels]");
+    NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_S32, s->out_c), "bias must be s32 [output channels]");
     NNACL_REQUIRE(nnacl_plan_zero_ok(s->x_zero, NNACL_S8) && nnacl_plan_zero_ok(s->y_zero, NNACL_S8),
                   "a zero point is outside the range of the type");
     NNACL_REQUIRE(nnacl_plan_range_ok(s->q_min, s->q_max, NNACL_S8), "q_min .. q_max is not a range within the type");
     NNACL_REQUIRE(nnacl_plan_rounding_ok(s->rounding), "unknown rounding contract");
-    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), out_c, s->rounding);
+    return nnacl_plan_requant(nnacl_plan_input(in, n_in, 3), s->out_c, s->rounding);
 }
 
 /* Weights [out_c, ...] of rows of `depth` numbers, bias and scales. */
-static const char *check_compressed(const nnacl_tensor *in, int32_t n_in, int32_t out_c, int64_t depth,
-                                    nnacl_storage s) {
-    NNACL_REQUIRE(s.bits == 1 || s.bits == 2 || s.bits == 4 || s.bits == 8 || s.bits == 16,
+static const char *check_compressed(const nnacl_tensor *in, int32_t n_in, int64_t depth, const nnacl_packed_layer *s) {
+    NNACL_REQUIRE(s->bits == 1 || s->bits == 2 || s->bits == 4 || s->bits == 8 || s->bits == 16,
                   "bits must be 1, 2, 4, 8 or 16");
     NNACL_REQUIRE(depth >= 1 && depth <= INT32_MAX / 4, "the rows of the weights are too long");
-    NNACL_REQUIRE(s.bfloat >= NNACL_BFLOAT_NONE && s.bfloat <= (s.bits == 16 ? NNACL_BFLOAT_PRODUCTS : 0),
+    NNACL_REQUIRE(s->bfloat >= NNACL_BFLOAT_NONE && s->bfloat <= (s->bits == 16 ? NNACL_BFLOAT_PRODUCTS : 0),
                   "bfloat must be 0, 1 or 2, and 0 with fewer than 16 bits");
     const nnacl_tensor *w = &in[1];
-    const int32_t dtype = s.bits < 8 ? NNACL_U8 : s.bits == 8 ? NNACL_S8 : s.bfloat ? NNACL_U16 : NNACL_F16;
+    const int32_t dtype = s->bits < 8 ? NNACL_U8 : s->bits == 8 ? NNACL_S8 : s->bfloat ? NNACL_U16 : NNACL_F16;
     NNACL_REQUIRE(nnacl_plan_is(w, dtype, 2) && nnacl_plan_count(w) >= 0,
                   "weights must be two-dimensional, u8 with up to 4 bits, s8 with 8, f16 or u16 with 16");
-    NNACL_REQUIRE(w->dims[1] == (s.bits < 8 ? (depth * s.bits + 7) / 8 : depth), "weights do not have the depth of x");
-    const char *message = check_codes(&s);
+    NNACL_REQUIRE(w->dims[1] == (s->bits < 8 ? (depth * s->bits + 7) / 8 : depth),
+                  "weights do not have the depth of x");
+    const char *message = check_codes(s);
     if (message) {
         return message;
     }
-    return in[0].dtype == NNACL_S8 ? check_whole(in, n_in, out_c, &s) : check_real(in, n_in, out_c, depth, &s);
+    return in[0].dtype == NNACL_S8 ? check_whole(in, n_in, s) : check_real(in, n_in, depth, s);
+}
+
+static int64_t conv_depth(const nnacl_conv2d_compressed_params *p) {
+    return (int64_t)p->kernel_h * p->kernel_w * (p->in_c / p->groups);
 }
 
 static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_in, nnacl_tensor *out, int32_t n_out) {
@@ -115,8 +105,8 @@ static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_i
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
-    return check_compressed(in, n_in, p->out_c, (int64_t)p->kernel_h * p->kernel_w * (p->in_c / p->groups),
-                            STORAGE_OF(p));
+    const nnacl_packed_layer layer = nnacl_packed_conv(p);
+    return check_compressed(in, n_in, conv_depth(p), &layer);
 }
 
 bool nnacl_conv2d_compressed_accepts_dsp(const void *params) {
@@ -136,10 +126,6 @@ bool nnacl_dense_compressed_accepts_mve(const void *params) {
 
 static bool accepts_words(int32_t bits, int32_t group, int64_t depth) {
     return (bits == 16 || group == 0 || group % (32 / bits) == 0) && depth < 1 << 24;
-}
-
-static int64_t conv_depth(const nnacl_conv2d_compressed_params *p) {
-    return (int64_t)p->kernel_h * p->kernel_w * (p->in_c / p->groups);
 }
 
 bool nnacl_conv2d_compressed_accepts_words(const void *params) {
@@ -353,7 +339,8 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
-    return check_compressed(in, n_in, p->units, p->depth, STORAGE_OF(p));
+    const nnacl_packed_layer layer = nnacl_packed_dense(p);
+    return check_compressed(in, n_in, p->depth, &layer);
 }
 
 bool nnacl_conv2d_compressed_accepts_depthwise(const void *params) {

@@ -9,13 +9,7 @@ void nnacl_dense_compressed_s8_mve(const nnacl_ctx *ctx, const void *params, con
                                    void *const out[]) {
     const nnacl_dense_compressed_params *p = params;
     const bool has_four = NNACL_HAS_BITS(p->bits, 4);
-    const nnacl_mve_dense layer = {.rows = p->rows,
-                                   .depth = p->depth,
-                                   .units = p->units,
-                                   .rounding = p->rounding,
-                                   .y_zero = p->y_zero,
-                                   .q_min = p->q_min,
-                                   .q_max = p->q_max,
+    const nnacl_mve_dense layer = {NNACL_MVE_DENSE_SAME(p),
                                    .multiply = has_four ? nnacl_gemm1_s4_mve : nnacl_gemm1_s2_mve,
                                    .chunk_words = 2 * p->bits,
                                    .has_zero = true,

@@ -6,7 +6,7 @@
 #define NNACL_DYNAMIC_PACK_H
 
 #include "conv/conv.h"
-#include "quant/quant.h"
+#include "quant/same_fields.h"
 
 typedef struct nnacl_dynamic_channel {
     float scale;
@@ -15,23 +15,7 @@ typedef struct nnacl_dynamic_channel {
 
 /* What the windows depend on; x_zero is that of the run. */
 static inline nnacl_conv2d_params nnacl_dynamic_shape(const nnacl_conv2d_dynamic_params *p) {
-    const nnacl_conv2d_params shape = {
-        .stride_h = p->stride_h,
-        .stride_w = p->stride_w,
-        .pad_top = p->pad_top,
-        .pad_left = p->pad_left,
-        .dilation_h = p->dilation_h,
-        .dilation_w = p->dilation_w,
-        .batch = 1,
-        .in_h = p->in_h,
-        .in_w = p->in_w,
-        .in_c = p->in_c,
-        .out_h = p->out_h,
-        .out_w = p->out_w,
-        .out_c = p->out_c,
-        .kernel_h = p->kernel_h,
-        .kernel_w = p->kernel_w,
-    };
+    const nnacl_conv2d_params shape = {.batch = 1, NNACL_SAME_SHAPES(p)};
     return shape;
 }
 

@@ -3,7 +3,7 @@
 #ifndef NNACL_PACKED_LAYER_H
 #define NNACL_PACKED_LAYER_H
 
-#include "quant/quant.h"
+#include "quant/same_fields.h"
 
 /* Words in front of the codes of a channel as packed_pack.h packs them: start, multiplier, offset. */
 #define NNACL_PACKED_HEAD 3
@@ -21,34 +21,7 @@ typedef struct nnacl_packed_layer {
 } nnacl_packed_layer;
 
 static inline nnacl_packed_layer nnacl_packed_conv(const nnacl_conv2d_compressed_params *p) {
-    const nnacl_packed_layer layer = {.batch = p->batch,
-                                      .in_h = p->in_h,
-                                      .in_w = p->in_w,
-                                      .in_c = p->in_c,
-                                      .out_h = p->out_h,
-                                      .out_w = p->out_w,
-                                      .out_c = p->out_c,
-                                      .kernel_h = p->kernel_h,
-                                      .kernel_w = p->kernel_w,
-                                      .stride_h = p->stride_h,
-                                      .stride_w = p->stride_w,
-                                      .pad_top = p->pad_top,
-                                      .pad_left = p->pad_left,
-                                      .dilation_h = p->dilation_h,
-                                      .dilation_w = p->dilation_w,
-                                      .bits = p->bits,
-                                      .group = p->group,
-                                      .offset = p->offset,
-                                      .step = p->step,
-                                      .bfloat = p->bfloat,
-                                      .has_bias = p->has_bias,
-                                      .clamp_min = p->clamp_min,
-                                      .clamp_max = p->clamp_max,
-                                      .x_zero = p->x_zero,
-                                      .y_zero = p->y_zero,
-                                      .q_min = p->q_min,
-                                      .q_max = p->q_max,
-                                      .rounding = p->rounding};
+    const nnacl_packed_layer layer = {.batch = p->batch, NNACL_SAME_SHAPES(p), NNACL_SAME_CODES(p)};
     return layer;
 }
 
@@ -67,19 +40,7 @@ static inline nnacl_packed_layer nnacl_packed_dense(const nnacl_dense_compressed
                                       .stride_w = 1,
                                       .dilation_h = 1,
                                       .dilation_w = 1,
-                                      .bits = p->bits,
-                                      .group = p->group,
-                                      .offset = p->offset,
-                                      .step = p->step,
-                                      .bfloat = p->bfloat,
-                                      .has_bias = p->has_bias,
-                                      .clamp_min = p->clamp_min,
-                                      .clamp_max = p->clamp_max,
-                                      .x_zero = p->x_zero,
-                                      .y_zero = p->y_zero,
-                                      .q_min = p->q_min,
-                                      .q_max = p->q_max,
-                                      .rounding = p->rounding};
+                                      NNACL_SAME_CODES(p)};
     return layer;
 }
 

@@ -5,34 +5,17 @@
 
 #include "conv/conv.h"
 #include "quant/decode_weights.h"
-#include "quant/quant.h"
+#include "quant/same_fields.h"
 
 /* The same convolution with weights of bytes, as far as shapes and integers go. */
 static inline nnacl_conv2d_params nnacl_packed_as_conv(const nnacl_conv2d_compressed_params *p) {
-    const nnacl_conv2d_params conv = {.stride_h = p->stride_h,
-                                      .stride_w = p->stride_w,
-                                      .pad_top = p->pad_top,
-                                      .pad_left = p->pad_left,
+    const nnacl_conv2d_params conv = {.batch = p->batch,
                                       .pad_bottom = p->pad_bottom,
                                       .pad_right = p->pad_right,
-                                      .dilation_h = p->dilation_h,
-                                      .dilation_w = p->dilation_w,
                                       .groups = p->groups,
-                                      .x_zero = p->x_zero,
-                                      .y_zero = p->y_zero,
-                                      .q_min = p->q_min,
-                                      .q_max = p->q_max,
-                                      .rounding = p->rounding,
-                                      .batch = p->batch,
-                                      .in_h = p->in_h,
-                                      .in_w = p->in_w,
-                                      .in_c = p->in_c,
-                                      .out_h = p->out_h,
-                                      .out_w = p->out_w,
-                                      .out_c = p->out_c,
-                                      .kernel_h = p->kernel_h,
-                                      .kernel_w = p->kernel_w,
-                                      .has_bias = p->has_bias};
+                                      .has_bias = p->has_bias,
+                                      NNACL_SAME_SHAPES(p),
+                                      NNACL_SAME_INTEGERS(p)};
     return conv;
 }
 
