@@ -18,6 +18,11 @@ typedef struct nnacl_lead_window {
                       windows are copied first */
 } nnacl_lead_window;
 
+/* For an initialiser: what the parameters of ops with windows have under the same names. */
+#define NNACL_LEAD_SAME(p)                                                                                             \
+    .batch = (p)->batch, .in_h = (p)->in_h, .in_w = (p)->in_w, .out_h = (p)->out_h, .out_w = (p)->out_w,               \
+    .stride_h = (p)->stride_h, .stride_w = (p)->stride_w, .pad_top = (p)->pad_top, .pad_left = (p)->pad_left
+
 /* Nothing but the same place is known to be right. */
 static inline nnacl_lead nnacl_lead_at_start(void) {
     return (nnacl_lead){0, NNACL_LEAD_AT};

@@ -58,6 +58,13 @@ static inline bool nnacl_plan_output(nnacl_tensor *out, int32_t dtype, int32_t r
     return nnacl_plan_count(out) >= 0;
 }
 
+/* The same for a layer that makes `units` numbers of each row of x. */
+static inline bool nnacl_plan_output_units(nnacl_tensor *out, const nnacl_tensor *x, int32_t units) {
+    *out = *x;
+    out->dims[x->rank - 1] = units;
+    return nnacl_plan_output(out, x->dtype, x->rank, out->dims);
+}
+
 /* Neither is NaN and low <= high. */
 static inline bool nnacl_plan_clamp_ok(float low, float high) {
     return low <= high;
@@ -102,6 +109,17 @@ static inline const char *nnacl_plan_window(int32_t size, int32_t before, int64_
     *out = (int32_t)((padded - reach) / stride + 1);
     return NULL;
 }
+
+/* Leaves resize() with a sentence unless there are windows along both axes of an image; sets out_h and out_w. */
+#define NNACL_REQUIRE_WINDOWS(p)                                                                                       \
+    do {                                                                                                               \
+        const char *const along_h = nnacl_plan_window((p)->in_h, (p)->pad_top, (p)->pad_bottom, (p)->kernel_h,         \
+                                                      (p)->stride_h, (p)->dilation_h, &(p)->out_h);                    \
+        NNACL_REQUIRE(!along_h, along_h);                                                                              \
+        const char *const along_w = nnacl_plan_window((p)->in_w, (p)->pad_left, (p)->pad_right, (p)->kernel_w,         \
+                                                      (p)->stride_w, (p)->dilation_w, &(p)->out_w);                    \
+        NNACL_REQUIRE(!along_w, along_w);                                                                              \
+    } while (0)
 
 /* The requant input of convolutions and dense: s32 [2, channels], or f32 [channels] under float-even. */
 static inline const char *nnacl_plan_requant(const nnacl_tensor *requant, int32_t channels, int32_t rounding) {

@@ -182,6 +182,11 @@ typedef struct nnacl_line_layer {
     int32_t bits, offset, step; /* of codes; bits 0: bytes */
 } nnacl_line_layer;
 
+/* For an initialiser: the inputs of the layer, and what its parameters have under the same names. */
+#define NNACL_LINES_SAME(p, in)                                                                                        \
+    .bias = (p)->has_bias ? (in)[2] : NULL, .requant = (in)[3], .rounding = (p)->rounding, .x_zero = (p)->x_zero,      \
+    .y_zero = (p)->y_zero, .q_min = (p)->q_min, .q_max = (p)->q_max
+
 static inline int32_t nnacl_line_code(const nnacl_line_layer *l, int32_t channel, int32_t i) {
     const uint8_t *row = (const uint8_t *)l->weights + channel * l->channel_step;
     const int32_t each = 8 / l->bits;

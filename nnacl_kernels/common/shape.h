@@ -15,6 +15,15 @@ static inline int64_t nnacl_shape_bytes(const nnacl_tensor *tensor) {
     return count * size;
 }
 
+/* The product of dimensions begin .. end - 1. It fits, as that of all dimensions but those of size 0 does. */
+static inline int32_t nnacl_shape_product(const nnacl_tensor *tensor, int32_t begin, int32_t end) {
+    int32_t count = 1;
+    for (int32_t i = begin; i < end; i++) {
+        count *= tensor->dims[i];
+    }
+    return count;
+}
+
 /* NULL, or why the numbers of inputs and outputs or one of the input tensors are not acceptable. */
 static inline const char *nnacl_shape_check(const nnacl_tensor *in, int32_t n_in, int32_t least, int32_t most,
                                             int32_t n_out) {

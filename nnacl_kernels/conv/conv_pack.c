@@ -125,14 +125,8 @@ static nnacl_line_layer conv2d_layer(const nnacl_conv2d_params *p, const void *c
                                     .element_step = 1,
                                     .depth = depth,
                                     .channels = p->out_c,
-                                    .bias = p->has_bias ? in[2] : NULL,
-                                    .requant = in[3],
-                                    .rounding = p->rounding,
-                                    .x_zero = p->x_zero,
                                     .w_zero = p->w_zero,
-                                    .y_zero = p->y_zero,
-                                    .q_min = p->q_min,
-                                    .q_max = p->q_max};
+                                    NNACL_LINES_SAME(p, in)};
     return layer;
 }
 
@@ -366,14 +360,8 @@ void nnacl_depthwise_small_pack(const nnacl_conv2d_params *p, uint32_t isa, bool
                                     .element_step = p->out_c,
                                     .depth = p->kernel_h * p->kernel_w,
                                     .channels = p->out_c,
-                                    .bias = p->has_bias ? in[2] : NULL,
-                                    .requant = in[3],
-                                    .rounding = p->rounding,
-                                    .x_zero = p->x_zero,
                                     .w_zero = p->w_zero,
-                                    .y_zero = p->y_zero,
-                                    .q_min = p->q_min,
-                                    .q_max = p->q_max};
+                                    NNACL_LINES_SAME(p, in)};
     const bool sweeps = nnacl_depthwise_sweeps(p, isa);
     const size_t size = nnacl_depthwise_small_packed_size(p, isa, 1);
     if (compact && pack_compact(&layer, sweeps, axes.swapped, packed, size)) {

@@ -27,15 +27,7 @@ static const char *resize_shapes(nnacl_conv2d_params *p, const nnacl_tensor *in,
     p->in_w = x->dims[2];
     p->in_c = x->dims[3];
     NNACL_REQUIRE(p->in_c >= 1 && p->out_c >= 1, "there are no channels");
-    const char *message =
-        nnacl_plan_window(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
-    if (!message) {
-        message =
-            nnacl_plan_window(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
-    }
-    if (message) {
-        return message;
-    }
+    NNACL_REQUIRE_WINDOWS(p);
     NNACL_REQUIRE(nnacl_plan_count(x) >= 0 && nnacl_plan_count(w) >= 0, "x or weights have too many elements");
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
     NNACL_REQUIRE(nnacl_plan_output(&out[0], dtype, 4, dims), "y would have too many elements");
@@ -466,15 +458,7 @@ static int64_t conv_macs(const void *params) {
 
 static nnacl_lead conv_window_lead(const nnacl_conv2d_params *p, size_t in_size, size_t out_size, int32_t ahead) {
     const nnacl_lead_window window = {
-        .batch = p->batch,
-        .in_h = p->in_h,
-        .in_w = p->in_w,
-        .out_h = p->out_h,
-        .out_w = p->out_w,
-        .stride_h = p->stride_h,
-        .stride_w = p->stride_w,
-        .pad_top = p->pad_top,
-        .pad_left = p->pad_left,
+        NNACL_LEAD_SAME(p),
         .in_bytes = (int64_t)in_size * p->in_c,
         .out_bytes = (int64_t)out_size * p->out_c,
         .ahead = ahead,

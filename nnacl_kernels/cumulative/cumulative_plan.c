@@ -29,12 +29,9 @@ static const char *cumulative_resize(void *params, const nnacl_tensor *in, int32
     message = nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
     NNACL_REQUIRE(!message, message);
     const bool empty = nnacl_element_count(x) == 0;
-    p->outer = p->inner = 1;
     p->depth = empty ? 0 : x->dims[p->axis];
-    for (int32_t i = 0; i < x->rank && !empty; i++) {
-        p->outer *= i < p->axis ? x->dims[i] : 1;
-        p->inner *= i > p->axis ? x->dims[i] : 1;
-    }
+    p->outer = empty ? 1 : nnacl_shape_product(x, 0, p->axis);
+    p->inner = empty ? 1 : nnacl_shape_product(x, p->axis + 1, x->rank);
     return NULL;
 }
 

@@ -452,16 +452,9 @@ static const char *gather_resize(void *params, const nnacl_tensor *in, int32_t n
     }
     NNACL_REQUIRE(p->axis_size > 0, "there is nothing to gather from an empty dimension");
     /* The output has elements, so every factor below is a factor of its size. */
-    p->outer = 1;
-    p->inner_bytes = (int32_t)nnacl_dtype_size(x->dtype);
+    p->outer = nnacl_shape_product(x, 0, p->axis);
+    p->inner_bytes = nnacl_shape_product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
     p->indices = (int32_t)nnacl_element_count(indices);
-    for (int32_t i = 0; i < x->rank; i++) {
-        if (i < p->axis) {
-            p->outer *= x->dims[i];
-        } else if (i > p->axis) {
-            p->inner_bytes *= x->dims[i];
-        }
-    }
     return NULL;
 }
 

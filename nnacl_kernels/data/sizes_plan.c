@@ -167,12 +167,8 @@ static const char *split_resize(void *params, const nnacl_tensor *in, int32_t n_
     p->outer = 0;
     p->inner_bytes = 0;
     if (nnacl_element_count(&in[0]) > 0) {
-        p->outer = 1;
-        p->inner_bytes = (int32_t)nnacl_dtype_size(in[0].dtype);
-        for (int32_t i = 0; i < in[0].rank; i++) {
-            p->outer *= i < p->axis ? in[0].dims[i] : 1;
-            p->inner_bytes *= i > p->axis ? in[0].dims[i] : 1;
-        }
+        p->outer = nnacl_shape_product(&in[0], 0, p->axis);
+        p->inner_bytes = nnacl_shape_product(&in[0], p->axis + 1, in[0].rank) * (int32_t)nnacl_dtype_size(in[0].dtype);
     }
     return NULL;
 }

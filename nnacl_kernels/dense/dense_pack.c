@@ -28,14 +28,8 @@ void nnacl_dense_small_pack(const nnacl_dense_params *p, uint32_t isa, const voi
                                     .element_step = 1,
                                     .depth = p->depth,
                                     .channels = p->units,
-                                    .bias = p->has_bias ? in[2] : NULL,
-                                    .requant = in[3],
-                                    .rounding = p->rounding,
-                                    .x_zero = p->x_zero,
                                     .w_zero = p->w_zero,
-                                    .y_zero = p->y_zero,
-                                    .q_min = p->q_min,
-                                    .q_max = p->q_max};
+                                    NNACL_LINES_SAME(p, in)};
     if (isa == NNACL_ISA_MVE) {
         nnacl_gemm_groups_pack(&layer, run_of(p), packed);
         return;

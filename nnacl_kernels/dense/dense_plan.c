@@ -25,11 +25,7 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(p->units >= 1 && p->depth >= 1, "there are no units, or they have no inputs");
     NNACL_REQUIRE(x->dims[x->rank - 1] == p->depth, "the last dimension of x must be the depth of the weights");
     p->rows = (int32_t)(nnacl_plan_count(x) / p->depth);
-    int32_t dims[NNACL_MAX_RANK];
-    for (int32_t i = 0; i < x->rank; i++) {
-        dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
-    }
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output_units(&out[0], x, p->units), "y would have too many elements");
     if (is_float) {
         p->has_bias = bias != NULL;
         p->has_w_zeros = 0;

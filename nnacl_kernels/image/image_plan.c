@@ -165,10 +165,7 @@ static const char *deform_conv_resize(void *params, const nnacl_tensor *in, int3
     NNACL_REQUIRE(w->dims[2] == p->in_c / p->groups, "weights must be [kernel.., input channels / groups, channels]");
     NNACL_REQUIRE(p->offset_groups >= 1 && p->in_c % p->offset_groups == 0,
                   "offset_groups does not divide the input channels");
-    message = nnacl_plan_window(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
-    NNACL_REQUIRE(!message, message);
-    message = nnacl_plan_window(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
-    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE_WINDOWS(p);
     const int64_t taps = (int64_t)p->kernel_h * p->kernel_w; /* fits, as the weights do */
     NNACL_REQUIRE(offset->dims[0] == p->batch && offset->dims[1] == p->out_h && offset->dims[2] == p->out_w &&
                       taps <= INT32_MAX / p->offset_groups && offset->dims[3] == taps * p->offset_groups * 2,

@@ -7,18 +7,6 @@
 
 #define LEAST_BYTES_PER_PART 65536
 
-/* The product of dimensions begin .. end - 1; 0 where one is 0. It fits, as it does for the whole tensor. */
-static int32_t product(const nnacl_tensor *tensor, int32_t begin, int32_t end) {
-    int32_t count = 1;
-    for (int32_t i = begin; i < end; i++) {
-        if (tensor->dims[i] == 0) {
-            return 0;
-        }
-        count *= tensor->dims[i];
-    }
-    return count;
-}
-
 static void copy_dims(int32_t *to, const nnacl_tensor *from, int32_t begin, int32_t end) {
     for (int32_t i = 0; i < NNACL_MAX_RANK; i++) {
         to[i] = begin + i < end ? from->dims[begin + i] : 0;
@@ -114,10 +102,11 @@ static const char *gather_nd_resize(void *params, const nnacl_tensor *in, int32_
     if (nnacl_element_count(&out[0]) == 0) {
         return NULL;
     }
-    NNACL_REQUIRE(product(x, batch, batch + depth) > 0, "there is nothing to gather from an empty dimension");
-    p->batches = product(indices, 0, batch);
-    p->tuples = product(indices, batch, indices->rank - 1);
-    p->block_bytes = product(x, batch + depth, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    NNACL_REQUIRE(nnacl_shape_product(x, batch, batch + depth) > 0,
+                  "there is nothing to gather from an empty dimension");
+    p->batches = nnacl_shape_product(indices, 0, batch);
+    p->tuples = nnacl_shape_product(indices, batch, indices->rank - 1);
+    p->block_bytes = nnacl_shape_product(x, batch + depth, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
     return NULL;
 }
 
@@ -183,8 +172,8 @@ static const char *scatter_nd_resize(void *params, const nnacl_tensor *in, int32
     p->element_size = (int32_t)nnacl_dtype_size(x->dtype);
     p->index_size = index_size(indices);
     p->depth = depth;
-    p->tuples = product(indices, 0, tuple_rank);
-    p->block = product(x, depth, x->rank);
+    p->tuples = nnacl_shape_product(indices, 0, tuple_rank);
+    p->block = nnacl_shape_product(x, depth, x->rank);
     p->count = (int32_t)nnacl_element_count(x);
     copy_dims(p->dims, x, 0, depth);
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
@@ -225,10 +214,10 @@ static const char *tensor_scatter_resize(void *params, const nnacl_tensor *in, i
     p->has_positions = positions != NULL;
     p->index_size = positions ? index_size(positions) : 0;
     p->batch = x->dims[0];
-    p->outer = product(x, 1, p->axis);
+    p->outer = nnacl_shape_product(x, 1, p->axis);
     p->size = x->dims[p->axis];
     p->update_size = update->dims[p->axis];
-    p->block_bytes = product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
 }
 
@@ -271,8 +260,8 @@ static const char *one_hot_resize(void *params, const nnacl_tensor *in, int32_t 
     }
     p->element_size = (int32_t)nnacl_dtype_size(in[1].dtype);
     p->index_size = index_size(indices);
-    p->outer = product(indices, 0, p->axis);
-    p->inner = product(indices, p->axis, indices->rank);
+    p->outer = nnacl_shape_product(indices, 0, p->axis);
+    p->inner = nnacl_shape_product(indices, p->axis, indices->rank);
     return nnacl_shape_set(&out[0], in[1].dtype, indices->rank + 1, dims);
 }
 
@@ -286,7 +275,7 @@ static const char *trilu_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(x->rank >= 2, "the input has fewer than two dimensions");
     NNACL_REQUIRE(p->upper == 0 || p->upper == 1, "upper must be 0 or 1");
     p->element_size = (int32_t)nnacl_dtype_size(x->dtype);
-    p->matrices = product(x, 0, x->rank - 2);
+    p->matrices = nnacl_shape_product(x, 0, x->rank - 2);
     p->rows = x->dims[x->rank - 2];
     p->columns = x->dims[x->rank - 1];
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
@@ -319,11 +308,11 @@ static const char *reverse_sequence_resize(void *params, const nnacl_tensor *in,
     const int32_t first = p->batch_axis < p->time_axis ? p->batch_axis : p->time_axis;
     const int32_t second = p->batch_axis + p->time_axis - first;
     p->index_size = index_size(lengths);
-    p->outer = product(x, 0, first);
+    p->outer = nnacl_shape_product(x, 0, first);
     p->first = x->dims[first];
-    p->middle = product(x, first + 1, second);
+    p->middle = nnacl_shape_product(x, first + 1, second);
     p->second = x->dims[second];
-    p->block_bytes = product(x, second + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_product(x, second + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
 }
 
@@ -363,7 +352,7 @@ static const char *center_crop_pad_resize(void *params, const nnacl_tensor *in, 
         rank--;
     }
     p->rank = rank;
-    p->block_bytes = product(x, rank, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_product(x, rank, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
     copy_dims(p->dims, &out[0], 0, rank);
     copy_dims(p->x_dims, x, 0, rank);
     return NULL;

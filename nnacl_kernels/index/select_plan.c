@@ -10,18 +10,6 @@
 
 #define LEAST_ELEMENTS_PER_PART 8192
 
-/* The product of dimensions begin .. end - 1; 0 where one is 0. It fits, as it does for the whole tensor. */
-static int32_t product(const nnacl_tensor *tensor, int32_t begin, int32_t end) {
-    int32_t count = 1;
-    for (int32_t i = begin; i < end; i++) {
-        if (tensor->dims[i] == 0) {
-            return 0;
-        }
-        count *= tensor->dims[i];
-    }
-    return count;
-}
-
 /* A type and a number of inputs and outputs as nnacl_shape_check has it, for ops with several outputs. */
 static const char *check(const nnacl_tensor *in, int32_t n_in, int32_t least, int32_t most, int32_t n_out,
                          int32_t wanted_out) {
@@ -49,9 +37,9 @@ static const char *top_k_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(p->to == NNACL_S32 || p->to == NNACL_S64, "`to` is neither s32 nor s64");
     p->dtype = x->dtype;
     p->element_size = (int32_t)nnacl_dtype_size(x->dtype);
-    p->outer = product(x, 0, p->axis);
+    p->outer = nnacl_shape_product(x, 0, p->axis);
     p->depth = depth;
-    p->inner = product(x, p->axis + 1, x->rank);
+    p->inner = nnacl_shape_product(x, p->axis + 1, x->rank);
     int32_t dims[NNACL_MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
     dims[p->axis] = p->k;
@@ -108,8 +96,8 @@ static const char *compress_resize(void *params, const nnacl_tensor *in, int32_t
     for (int32_t i = 0; i < p->entries; i++) {
         p->count += ((const uint8_t *)condition->data)[i] != 0;
     }
-    p->outer = product(x, 0, p->axis);
-    p->block_bytes = product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->outer = nnacl_shape_product(x, 0, p->axis);
+    p->block_bytes = nnacl_shape_product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
     int32_t dims[NNACL_MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
     dims[p->axis] = p->count;
@@ -125,9 +113,9 @@ static const char *unique_resize(void *params, const nnacl_tensor *in, int32_t n
     NNACL_REQUIRE(p->sorted == 0 || p->sorted == 1, "sorted must be 0 or 1");
     p->dtype = x->dtype;
     p->element_size = (int32_t)nnacl_dtype_size(x->dtype);
-    p->outer = product(x, 0, p->axis);
+    p->outer = nnacl_shape_product(x, 0, p->axis);
     p->count = x->dims[p->axis];
-    p->inner = product(x, p->axis + 1, x->rank);
+    p->inner = nnacl_shape_product(x, p->axis + 1, x->rank);
     const int32_t one = 1;
     message = nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
     for (int32_t i = 1; i < 5 && !message; i++) {

@@ -81,15 +81,7 @@ static nnacl_lead pool_lead(const void *params, const nnacl_kernel *kernel, int3
     const nnacl_pool2d_params *p = params;
     const int64_t size = (int64_t)nnacl_dtype_size(kernel->dtype) * p->channels;
     const nnacl_lead_window window = {
-        .batch = p->batch,
-        .in_h = p->in_h,
-        .in_w = p->in_w,
-        .out_h = p->out_h,
-        .out_w = p->out_w,
-        .stride_h = p->stride_h,
-        .stride_w = p->stride_w,
-        .pad_top = p->pad_top,
-        .pad_left = p->pad_left,
+        NNACL_LEAD_SAME(p),
         .in_bytes = size,
         .out_bytes = size,
         .ahead = 1,

@@ -92,15 +92,7 @@ static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_i
                   "groups does not divide the input or the output channels");
     NNACL_REQUIRE(p->kernel_h >= 1 && p->kernel_w >= 1 && p->kernel_h <= 4096 && p->kernel_w <= 4096,
                   "kernel must be positive, and at most 4096");
-    const char *message =
-        nnacl_plan_window(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
-    if (!message) {
-        message =
-            nnacl_plan_window(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
-    }
-    if (message) {
-        return message;
-    }
+    NNACL_REQUIRE_WINDOWS(p);
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
     NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, 4, dims), "y would have too many elements");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
@@ -286,24 +278,14 @@ static nnacl_lead conv_lead(const void *params, const nnacl_kernel *kernel, int3
     if (index != 0 || (kernel->isa != NNACL_ISA_DSP && !is_mve) || p->groups > 1) {
         return nnacl_lead_none();
     }
-    const nnacl_lead_window window = {.batch = p->batch,
-                                      .in_h = p->in_h,
-                                      .in_w = p->in_w,
-                                      .out_h = p->out_h,
-                                      .out_w = p->out_w,
-                                      .stride_h = p->stride_h,
-                                      .stride_w = p->stride_w,
-                                      .pad_top = p->pad_top,
-                                      .pad_left = p->pad_left,
-                                      .in_bytes = p->in_c,
-                                      .out_bytes = p->out_c,
+    const nnacl_lead_window window = {NNACL_LEAD_SAME(p), .in_bytes = p->in_c, .out_bytes = p->out_c,
                                       .ahead = is_mve && !nnacl_packed_conv_mve_copies(p) ? 2 : 0};
     return nnacl_window_lead(&window);
 }
 
 static int64_t conv_macs(const void *params) {
     const nnacl_conv2d_compressed_params *p = params;
-    return (int64_t)p->batch * p->out_h * p->out_w * p->out_c * p->kernel_h * p->kernel_w * (p->in_c / p->groups);
+    return (int64_t)p->batch * p->out_h * p->out_w * p->out_c * conv_depth(p);
 }
 
 const nnacl_op nnacl_conv2d_compressed_op = {
@@ -332,11 +314,7 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     p->depth = x->dims[x->rank - 1];
     NNACL_REQUIRE(p->units >= 1 && p->depth >= 1, "there are no units, or they have no inputs");
     p->rows = (int32_t)(nnacl_plan_count(x) / p->depth);
-    int32_t dims[NNACL_MAX_RANK];
-    for (int32_t i = 0; i < x->rank; i++) {
-        dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
-    }
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], x->dtype, x->rank, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output_units(&out[0], x, p->units), "y would have too many elements");
     NNACL_REQUIRE(nnacl_plan_clamp_ok(p->clamp_min, p->clamp_max), "clamp_min must not exceed clamp_max");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
     const nnacl_packed_layer layer = nnacl_packed_dense(p);

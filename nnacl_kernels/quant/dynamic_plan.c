@@ -36,15 +36,7 @@ static const char *conv_resize(void *params, const nnacl_tensor *in, int32_t n_i
                   "groups does not divide the input or the output channels");
     NNACL_REQUIRE(w->dims[3] == p->in_c / p->groups,
                   "weights must be [output channels, height, width, input channels / groups]");
-    const char *message =
-        nnacl_plan_window(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
-    if (!message) {
-        message =
-            nnacl_plan_window(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
-    }
-    if (message) {
-        return message;
-    }
+    NNACL_REQUIRE_WINDOWS(p);
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
     NNACL_REQUIRE(nnacl_plan_output(&out[0], NNACL_F32, 4, dims), "y would have too many elements");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
@@ -134,11 +126,7 @@ static const char *dense_resize(void *params, const nnacl_tensor *in, int32_t n_
     NNACL_REQUIRE(p->units >= 1 && p->depth >= 1, "there are no units, or they have no inputs");
     NNACL_REQUIRE(x->dims[x->rank - 1] == p->depth, "the last dimension of x must be the depth of the weights");
     p->rows = (int32_t)(nnacl_plan_count(x) / p->depth);
-    int32_t dims[NNACL_MAX_RANK];
-    for (int32_t i = 0; i < x->rank; i++) {
-        dims[i] = i < x->rank - 1 ? x->dims[i] : p->units;
-    }
-    NNACL_REQUIRE(nnacl_plan_output(&out[0], NNACL_F32, x->rank, dims), "y would have too many elements");
+    NNACL_REQUIRE(nnacl_plan_output_units(&out[0], x, p->units), "y would have too many elements");
     p->has_bias = nnacl_plan_input(in, n_in, 2) != NULL;
     return check_dynamic(in, n_in, p->units, p->clamp_min, p->clamp_max, p->asymmetric);
 }

@@ -141,9 +141,8 @@ static void depthwise_pack(const nnacl_conv2d_params *conv, const nnacl_line_lay
 #define LAYER_OF(p, in, all, codes)                                                                                    \
     (nnacl_line_layer) {                                                                                               \
         .weights = (in)[1], .channel_step = nnacl_packed_stride((p)->bits, codes), .depth = (codes),                   \
-        .channels = (all), .bias = (p)->has_bias ? (in)[2] : NULL, .requant = (in)[3], .rounding = (p)->rounding,      \
-        .x_zero = (p)->x_zero, .y_zero = (p)->y_zero, .q_min = (p)->q_min, .q_max = (p)->q_max, .bits = (p)->bits,     \
-        .offset = nnacl_packed_offset((p)->offset, (p)->step), .step = nnacl_packed_step((p)->step)                    \
+        .channels = (all), .bits = (p)->bits, .offset = nnacl_packed_offset((p)->offset, (p)->step),                   \
+        .step = nnacl_packed_step((p)->step), NNACL_LINES_SAME(p, in)                                                  \
     }
 
 bool nnacl_packed_conv_mve_copies(const nnacl_conv2d_compressed_params *p) {

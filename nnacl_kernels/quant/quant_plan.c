@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/lead.h"
 #include "common/plan_check.h"
+#include "common/shape.h"
 #include "nnacl_kernels.h"
 #include "quant/quant.h"
 #include "quant/requantize_table.h"
@@ -67,14 +68,8 @@ static const char *lay_out(layout *l, const nnacl_tensor *in, int32_t n_in, int3
                   "zeros must be s32 of the shape that axis and block say");
     l->has_scales = scales != NULL;
     l->has_zeros = zeros != NULL;
-    l->outer = l->inner = 1;
-    for (int32_t i = 0; i < x->rank && count > 0; i++) {
-        l->outer *= i < l->axis ? x->dims[i] : 1;
-        l->inner *= i > l->axis ? x->dims[i] : 1;
-    }
-    if (count == 0) {
-        l->outer = 0;
-    }
+    l->outer = count == 0 ? 0 : nnacl_shape_product(x, 0, l->axis);
+    l->inner = count == 0 ? 1 : nnacl_shape_product(x, l->axis + 1, x->rank);
     return NULL;
 }
 

@@ -143,13 +143,12 @@ static const char *resize_arg(void *params, const nnacl_tensor *in, int32_t n_in
     int32_t rank = 0;
     p->depth = x->dims[p->axis];
     NNACL_REQUIRE(p->depth > 0, "there is nothing to choose from in an empty dimension");
-    p->outer = p->inner = 1;
+    p->outer = nnacl_shape_product(x, 0, p->axis);
+    p->inner = nnacl_shape_product(x, p->axis + 1, x->rank);
     for (int32_t i = 0; i < x->rank; i++) {
         if (i != p->axis || p->keep_dims) {
             kept[rank++] = i == p->axis ? 1 : x->dims[i];
         }
-        p->outer *= i < p->axis ? x->dims[i] : 1;
-        p->inner *= i > p->axis ? x->dims[i] : 1;
     }
     return nnacl_shape_set(&out[0], p->to, rank, kept);
 }

@@ -51,11 +51,10 @@ static const char *dft_resize(void *params, const nnacl_tensor *in, int32_t n_in
     p->used = p->in_length < most ? p->in_length : most;
     p->bins = p->onesided && !to_real ? half : p->points;
     int32_t dims[NNACL_MAX_RANK];
-    p->outer = p->inner = 1;
+    p->outer = nnacl_shape_product(x, 0, p->axis);
+    p->inner = nnacl_shape_product(x, p->axis + 1, x->rank - 1);
     for (int32_t i = 0; i < x->rank; i++) {
         dims[i] = i == p->axis ? p->bins : i == x->rank - 1 ? (to_real ? 1 : 2) : x->dims[i];
-        p->outer *= i < p->axis ? x->dims[i] : 1;
-        p->inner *= i > p->axis && i < x->rank - 1 ? x->dims[i] : 1;
     }
     return nnacl_shape_set(&out[0], NNACL_F32, x->rank, dims);
 }

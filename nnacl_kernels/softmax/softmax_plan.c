@@ -36,15 +36,9 @@ static const char *resize(void *params, const nnacl_tensor *in, int32_t n_in, nn
                                                nnacl_plan_zero_ok(p->y_zero, NNACL_S16)),
                       "y_scale must be positive and finite, y_zero in the range of s16");
     }
-    p->outer = p->inner = 1;
     p->depth = x->dims[p->axis];
-    for (int32_t i = 0; i < x->rank; i++) {
-        p->outer *= i < p->axis ? x->dims[i] : 1;
-        p->inner *= i > p->axis ? x->dims[i] : 1;
-    }
-    if (p->depth == 0) {
-        p->outer = 0;
-    }
+    p->outer = p->depth == 0 ? 0 : nnacl_shape_product(x, 0, p->axis);
+    p->inner = nnacl_shape_product(x, p->axis + 1, x->rank);
     return nnacl_shape_set(&out[0], x->dtype == NNACL_S8 ? p->to : x->dtype, x->rank, x->dims);
 }
 
