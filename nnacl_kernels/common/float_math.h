@@ -61,21 +61,26 @@ static inline float nnacl_expm1f(float x) {
     return nnacl_expf(x) - 1.0f;
 }
 
+/* x, positive and finite, as 2^exponent times the result, which is between sqrt(1/2) and sqrt(2). */
+static inline float nnacl_split_exponent(float x, int32_t *exponent) {
+    *exponent = 0;
+    if (x < 1.17549435e-38f) {
+        x *= 8388608.0f;
+        *exponent = -23;
+    }
+    const uint32_t least = 0x3f3504f3;
+    const uint32_t bits = nnacl_float_bits(x) - least;
+    *exponent += (int32_t)bits >> 23;
+    return nnacl_bits_float((bits & 0x7fffff) + least);
+}
+
 /* Natural logarithm. Error < 1 ulp. */
 static inline float nnacl_logf(float x) {
     if (!(x > 0.0f) || x > 3.40282347e+38f) {
         return x == 0.0f ? -INFINITY : x < 0.0f ? NAN : x;
     }
-    int32_t exponent = 0;
-    if (x < 1.17549435e-38f) {
-        x *= 8388608.0f;
-        exponent = -23;
-    }
-    /* x = 2^exponent * (1 + f), 1 + f between sqrt(1/2) and sqrt(2) */
-    const uint32_t least = 0x3f3504f3;
-    const uint32_t bits = nnacl_float_bits(x) - least;
-    exponent += (int32_t)bits >> 23;
-    const float f = nnacl_bits_float((bits & 0x7fffff) + least) - 1.0f;
+    int32_t exponent;
+    const float f = nnacl_split_exponent(x, &exponent) - 1.0f;
     /* log(1 + f) = 2 atanh(s) = f - f^2 / 2 + s * (f^2 / 2 + z * (2/3 + ...)) */
     const float s = f / (2.0f + f);
     const float z = s * s;
@@ -222,15 +227,8 @@ static inline float nnacl_cosf(float x) {
 
 /* log2 of a positive finite float, and 2^t rounded to float32: in double, for powf. */
 static inline double nnacl_log2_double(float x) {
-    int32_t exponent = 0;
-    if (x < 1.17549435e-38f) {
-        x *= 8388608.0f;
-        exponent = -23;
-    }
-    const uint32_t least = 0x3f3504f3;
-    const uint32_t bits = nnacl_float_bits(x) - least;
-    exponent += (int32_t)bits >> 23;
-    const double m = nnacl_bits_float((bits & 0x7fffff) + least);
+    int32_t exponent;
+    const double m = nnacl_split_exponent(x, &exponent);
     const double s = (m - 1.0) / (m + 1.0);
     const double z = s * s;
     double p = 1.0 / 17.0; /* atanh(s) = s + s^3 / 3 + ... */

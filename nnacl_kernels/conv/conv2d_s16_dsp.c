@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "common/finish_s16_dsp.h"
 #include "common/multiply_s16_dsp.h"
 #include "common/pairs_s16.h"
 #include "common/share.h"
-#include "common/window.h"
-#include "conv/conv.h"
+#include "conv/window_s16.h"
 
 NNACL_DECLARE(nnacl_conv2d_s16_dsp);
 
@@ -35,20 +32,6 @@ static void run(const nnacl_conv2d_params *p, nnacl_multiply_s16_dsp *m, const n
     }
 }
 
-/* A window with zeros in the padding and behind odd rows. */
-static void copy_window(const nnacl_conv2d_params *p, const int16_t *image, nnacl_window tall, nnacl_window wide,
-                        int16_t *to) {
-    const int32_t row_size = 2 * nnacl_pair_units(p->kernel_w * p->in_c);
-    memset(to, 0, (size_t)(p->kernel_h * row_size) * sizeof *to);
-    for (int32_t ky = tall.begin; ky < tall.end; ky++) {
-        for (int32_t kx = wide.begin; kx < wide.end; kx++) {
-            const int32_t y = tall.origin + ky * p->dilation_h, x = wide.origin + kx * p->dilation_w;
-            memcpy(to + ky * row_size + kx * p->in_c, image + ((ptrdiff_t)y * p->in_w + x) * p->in_c,
-                   (size_t)p->in_c * sizeof *to);
-        }
-    }
-}
-
 void nnacl_conv2d_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
     const nnacl_conv2d_params *p = params;
     const int32_t units = nnacl_pair_units(p->kernel_w * p->in_c);
@@ -73,10 +56,7 @@ void nnacl_conv2d_s16_dsp(const nnacl_ctx *ctx, const void *params, const void *
                 m.row_step = (p->dilation_h * p->in_w - p->kernel_w) * p->in_c * 2;
             } else {
                 for (int32_t i = 0; i < count; i++) {
-                    copy_window(
-                        p, image, tall,
-                        nnacl_window_at(column + i, p->stride_w, p->pad_left, p->dilation_w, p->kernel_w, p->in_w),
-                        copies + i * p->kernel_h * units * 2);
+                    nnacl_copy_window_s16(p, image, tall, column + i, 2 * units, copies + i * p->kernel_h * units * 2);
                 }
                 m.x = copies;
                 m.second = copies + p->kernel_h * units * 2;

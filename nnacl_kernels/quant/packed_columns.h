@@ -105,4 +105,14 @@ static inline void nnacl_packed_gather(const nnacl_packed_layer *p, const void *
     }
 }
 
+/* The window of a position of s8: where it is if it `is_plain`, else a copy in `room`. */
+static inline const int8_t *nnacl_packed_window(const nnacl_packed_layer *p, const int8_t *x, nnacl_packed_place place,
+                                                bool is_plain, int8_t *room) {
+    if (is_plain) {
+        return nnacl_packed_pixel(p, x, place);
+    }
+    nnacl_packed_gather(p, x, 1, place, p->x_zero, room);
+    return room;
+}
+
 #endif

@@ -89,12 +89,7 @@ void nnacl_packed_s8_avx2(const nnacl_ctx *ctx, const nnacl_packed_layer *p, con
         nnacl_packed_place place = nnacl_packed_place_at(p, first);
         uint32_t starts[NNACL_PACKED_POSITIONS];
         for (int32_t i = 0; i < count; i++) {
-            const int8_t *source = window;
-            if (is_plain) {
-                source = nnacl_packed_pixel(p, in[0], place);
-            } else {
-                nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
-            }
+            const int8_t *source = nnacl_packed_window(p, in[0], place, is_plain, window);
             starts[i] = offset * (uint32_t)widen(source, pairs, 16 / p->bits, p->x_zero, columns + i * pairs);
             nnacl_packed_next(p, &place);
         }

@@ -216,12 +216,7 @@ void nnacl_packed_s8_dsp(const nnacl_ctx *ctx, const nnacl_packed_layer *p, cons
         uint32_t starts[NNACL_PACKED_POSITIONS];
         count = left >= NNACL_PACKED_POSITIONS ? NNACL_PACKED_POSITIONS : 1;
         for (int32_t i = 0; i < count; i++) {
-            const int8_t *source = window;
-            if (is_plain) {
-                source = nnacl_packed_pixel(p, in[0], place);
-            } else {
-                nnacl_packed_gather(p, in[0], 1, place, p->x_zero, window);
-            }
+            const int8_t *source = nnacl_packed_window(p, in[0], place, is_plain, window);
             const int32_t sum = count > 1 ? widen(source, pairs, 16 / p->bits, p->x_zero, columns + i, 4)
                                           : widen(source, pairs, 16 / p->bits, p->x_zero, columns, 1);
             starts[i] = offset * (uint32_t)sum;

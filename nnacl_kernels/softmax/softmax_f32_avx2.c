@@ -23,9 +23,8 @@ static inline __m256 keep(__m256 value, int32_t count) {
     return _mm256_and_ps(value, _mm256_castsi256_ps(nnacl_lanes_avx2(count)));
 }
 
-NNACL_DECLARE(nnacl_softmax_f32_avx2);
-void nnacl_softmax_f32_avx2(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_softmax_params *p = params;
+NNACL_ALWAYS_INLINE void run(const nnacl_ctx *ctx, const nnacl_softmax_params *p, const void *const in[],
+                             void *const out[], const bool is_log) {
     const __m256 beta = _mm256_set1_ps(p->beta);
     const nnacl_range share = nnacl_share(ctx, p->outer);
     for (int32_t i = share.begin; i < share.end; i++) {
@@ -35,38 +34,26 @@ void nnacl_softmax_f32_avx2(const nnacl_ctx *ctx, const void *params, const void
         __m256 lanes = _mm256_setzero_ps();
         for (int32_t j = 0; j < p->depth; j += 8) {
             const int32_t count = p->depth - j;
-            const __m256 e = nnacl_exp_avx2(_mm256_mul_ps(_mm256_sub_ps(load(x + j, count), max), beta));
-            store(y + j, count, e);
+            const __m256 v = _mm256_mul_ps(_mm256_sub_ps(load(x + j, count), max), beta), e = nnacl_exp_avx2(v);
+            store(y + j, count, is_log ? v : e);
             lanes = _mm256_add_ps(lanes, keep(e, count));
         }
-        const __m256 factor = _mm256_set1_ps(1.0f / sum_of_lanes(lanes));
+        const float sum = sum_of_lanes(lanes);
+        const __m256 all = _mm256_set1_ps(is_log ? nnacl_logf(sum) : 1.0f / sum);
         for (int32_t j = 0; j < p->depth; j += 8) {
             const int32_t count = p->depth - j;
-            store(y + j, count, _mm256_mul_ps(load(y + j, count), factor));
+            const __m256 v = load(y + j, count);
+            store(y + j, count, is_log ? _mm256_sub_ps(v, all) : _mm256_mul_ps(v, all));
         }
     }
 }
 
+NNACL_DECLARE(nnacl_softmax_f32_avx2);
+void nnacl_softmax_f32_avx2(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
+    run(ctx, params, in, out, false);
+}
+
 NNACL_DECLARE(nnacl_log_softmax_f32_avx2);
 void nnacl_log_softmax_f32_avx2(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_softmax_params *p = params;
-    const __m256 beta = _mm256_set1_ps(p->beta);
-    const nnacl_range share = nnacl_share(ctx, p->outer);
-    for (int32_t i = share.begin; i < share.end; i++) {
-        const float *x = (const float *)in[0] + (ptrdiff_t)i * p->depth;
-        float *y = (float *)out[0] + (ptrdiff_t)i * p->depth;
-        const __m256 max = largest(x, p->depth);
-        __m256 lanes = _mm256_setzero_ps();
-        for (int32_t j = 0; j < p->depth; j += 8) {
-            const int32_t count = p->depth - j;
-            const __m256 v = _mm256_mul_ps(_mm256_sub_ps(load(x + j, count), max), beta);
-            store(y + j, count, v);
-            lanes = _mm256_add_ps(lanes, keep(nnacl_exp_avx2(v), count));
-        }
-        const __m256 logarithm = _mm256_set1_ps(nnacl_logf(sum_of_lanes(lanes)));
-        for (int32_t j = 0; j < p->depth; j += 8) {
-            const int32_t count = p->depth - j;
-            store(y + j, count, _mm256_sub_ps(load(y + j, count), logarithm));
-        }
-    }
+    run(ctx, params, in, out, true);
 }
