@@ -7,7 +7,7 @@ both sides true; ``verify.verify`` checks that they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -282,13 +282,7 @@ class Graph:
 
     def unique_name(self, base: str) -> str:
         """``base``, or ``base_2``, ``base_3``, ... if a value already has that name."""
-        taken = {value.name for value in self.values()}
-        if base not in taken:
-            return base
-        number = 2
-        while f"{base}_{number}" in taken:
-            number += 1
-        return f"{base}_{number}"
+        return unique_name(base, {value.name for value in self.values()})
 
     def add(
         self,
@@ -410,6 +404,14 @@ class Graph:
                 raise ValueError(f"the graph has a cycle through {rest[0]}")
             waiting = rest
         self.nodes = ordered
+
+
+def unique_name(base: str, taken: Container[str]) -> str:
+    """``base``, or ``base_2``, ``base_3``, ... if that is taken."""
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}_{number}", number + 1
+    return name
 
 
 def values_of(nodes: Iterable[Node]) -> Iterator[Value]:

@@ -20,7 +20,7 @@ import onnx
 from onnx import AttributeProto, helper, numpy_helper
 
 from ...dtypes import DType
-from ...ir import Dim, Graph, Quant, TensorType, Value
+from ...ir import Dim, Graph, Quant, TensorType, Value, unique_name
 from ...nnacl_kernels import catalogue
 from ...ops.shape_rules import within_ranges
 from ..passes.edits import carry_decoded
@@ -400,9 +400,7 @@ class Builder:
 
     def unique(self, base: str) -> str:
         """``base``, or ``base_2``, ... when a value already has the name."""
-        name, number = base, 2
-        while name in self._names:
-            name, number = f"{base}_{number}", number + 1
+        name = unique_name(base, self._names)
         self._names.add(name)
         return name
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...ir import Dim, Value
-from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row
+from .onnx_graph import FIX_SIZES, Builder, OnnxNode, Reject, Row, merged
 from .onnx_math import checked_axis
 from .onnx_reduce import reduced
 
@@ -221,15 +221,7 @@ def _matrix(g: Builder, operand: _Operand, batch: Sequence[str], rows: Sequence[
 
 
 def _count(operand: _Operand, labels: Sequence[str]) -> Dim | None:
-    sizes = [operand.size(label) for label in labels]
-    if len(sizes) == 1:
-        return sizes[0]
-    count = 1
-    for size in sizes:
-        if isinstance(size, str):
-            return None
-        count *= size
-    return count
+    return merged([operand.size(label) for label in labels])
 
 
 def _product(g: Builder, a: _Operand, b: _Operand) -> _Operand:

@@ -9,7 +9,7 @@ import numpy as np
 from ...dtypes import DType
 from ...ir import Value
 from . import onnx_ordered
-from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_graph import Builder, OnnxNode, Reject, Row, merged
 
 
 def _unary(op: str) -> Row:
@@ -244,7 +244,7 @@ def _softmax(op: str) -> Row:
         if any(isinstance(dim, str) for dim in depth) or sum(isinstance(dim, str) for dim in rows) > 1:
             return _softmax_over(g, op, x, axis)
         size = int(np.prod([int(dim) for dim in depth]))
-        flat = g.reshape(x, (_product(rows), size))
+        flat = g.reshape(x, (merged(rows), size))
         return g.reshape(g.add(op, [flat], {"axis": 1}), x.shape)
 
     row.__doc__ = f"{op}; before opset 13 over everything behind the axis."
@@ -258,15 +258,6 @@ def _softmax_over(g: Builder, op: str, x: Value, first: int) -> Value:
     powers = g.add("exp", [below])
     total = g.add("reduce_sum", [powers], whole)
     return g.add("div", [powers, total]) if op == "softmax" else g.add("sub", [below, g.add("log", [total])])
-
-
-def _product(dims: Sequence[int | str]) -> int | None:
-    product = 1
-    for dim in dims:
-        if isinstance(dim, str):
-            return None
-        product *= dim
-    return product
 
 
 def axis_of(node: OnnxNode, name: str, default: int, rank: int) -> int:

@@ -20,7 +20,7 @@ from microlith import ops
 from microlith.converter.passes.fold_constants import folded_output
 from microlith.dtypes import DType
 from microlith.errors import ModelFormatError
-from microlith.ir import Graph, Quant, State, TensorType, Value
+from microlith.ir import Graph, Quant, State, TensorType, Value, unique_name
 
 from .tflite_model import TfliteOperator, TfliteTensor
 
@@ -82,9 +82,7 @@ class Builder:
 
     def unique(self, base: str) -> str:
         """``base``, or ``base_2``, ... when a value already has the name."""
-        name, number = base, 2
-        while name in self._names:
-            name, number = f"{base}_{number}", number + 1
+        name = unique_name(base, self._names)
         self._names.add(name)
         return name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ...ir import Dim, Graph, TensorType, all_graphs
+from ...ir import Dim, Graph, TensorType, all_graphs, unique_name
 from ...ops.shape_rules import FRESH
 
 _SYMBOL = re.compile(re.escape(FRESH) + r"\d+")
@@ -31,9 +31,7 @@ def run(graph: Graph) -> bool:
 
 
 def _unique(base: str, taken: set[str]) -> str:
-    name, number = base, 2
-    while name in taken:
-        name, number = f"{base}_{number}", number + 1
+    name = unique_name(base, taken)
     taken.add(name)
     return name
 

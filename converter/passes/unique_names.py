@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...ir import Graph
+from ...ir import Graph, unique_name
 
 
 def make_names_unique(graph: Graph) -> None:
@@ -12,9 +12,5 @@ def make_names_unique(graph: Graph) -> None:
     for value in graph.values():
         if id(value) in public:
             continue
-        base, number = value.name or "value", 2
-        name = base
-        while name in taken:
-            name, number = f"{base}_{number}", number + 1
-        value.name = name
-        taken.add(name)
+        value.name = unique_name(value.name or "value", taken)
+        taken.add(value.name)
