@@ -40,6 +40,8 @@ class TensorSpec:
     sparsity: Sparsity | None = None
     signature: tuple[int, ...] = ()
     is_variable: bool = False
+    blocks: tuple[int, int, int] | None = None
+    """Tensor of scales, tensor of zero points (-1: none), and size, when each block has a scale of its own."""
 
 
 @dataclass
@@ -240,6 +242,15 @@ class TfliteBuilder:
             tflite.QuantizationParametersAddScale(fb, scale)
             tflite.QuantizationParametersAddZeroPoint(fb, zero)
             tflite.QuantizationParametersAddQuantizedDimension(fb, spec.axis)
+            quantization = tflite.QuantizationParametersEnd(fb)
+        if spec.blocks is not None:
+            fb.StartObject(3)
+            for slot, number in enumerate(spec.blocks):
+                fb.PrependInt32Slot(slot, number, 0)
+            details = fb.EndObject()
+            tflite.QuantizationParametersStart(fb)
+            tflite.QuantizationParametersAddDetailsType(fb, 2)
+            tflite.QuantizationParametersAddDetails(fb, details)
             quantization = tflite.QuantizationParametersEnd(fb)
         shape = self._ints(fb, spec.shape)
         sparsity = self._sparsity(fb, spec.sparsity) if spec.sparsity is not None else None

@@ -18,6 +18,7 @@ from microlith.dtypes import DType
 from microlith.errors import ModelFormatError
 from microlith.ir import Quant
 
+from .tflite_blocks import Blocks, blocks_of, real_weights
 from .tflite_sparse import densify
 from .tflite_verify import options_table, verify_flatbuffer
 
@@ -71,6 +72,8 @@ class TfliteTensor:
     data: np.ndarray | None
     """The value of a constant in ``dtype`` (a view of the file where that is possible)."""
     is_variable: bool
+    blocks: Blocks | None = None
+    """Where the scales are when each block has one of its own."""
 
     @property
     def is_complex(self) -> bool:
@@ -176,6 +179,8 @@ class _Reader:
         table = self.model.Subgraphs(index)
         place = f"subgraph {index}"
         tensors = [self.tensor(table.Tensors(i), i, place) for i in range(table.TensorsLength())]
+        for tensor in tensors:
+            self.decode_blocks(tensor, tensors, place)
         operators = [self.operator(table.Operators(i), i, place, tensors) for i in range(table.OperatorsLength())]
         return TfliteSubgraph(
             _text(table.Name()),
@@ -247,7 +252,27 @@ class _Reader:
             quant,
             data,
             bool(table.IsVariable()),
+            blocks_of(table.Quantization()),
         )
+
+    def decode_blocks(self, tensor: TfliteTensor, tensors: list[TfliteTensor], place: str) -> None:
+        """Constant integers with a scale for each block become real numbers."""
+        if tensor.blocks is None or tensor.data is None or tensor.dtype is not DType.s8:
+            return
+        place = f"{place}, tensor {tensor.index}" + (f" '{tensor.name}'" if tensor.name else "")
+        if 4 * tensor.data.size > _MOST_BYTES:
+            raise self.fail(place, f"its shape {list(tensor.shape)} is too large")
+        arrays: list[np.ndarray | None] = [None, None]
+        for number, index in enumerate((tensor.blocks.scales, tensor.blocks.zero_points)):
+            if not (0 <= index < len(tensors) or (number and index == -1)):
+                raise self.fail(place, f"its scales or zero points are tensor {index} of {len(tensors)}")
+            arrays[number] = tensors[index].data if index >= 0 else None
+        decoded = real_weights(tensor.data, tensor.blocks.size, *arrays)
+        if decoded is None:
+            raise self.fail(
+                place, f"its scales do not fit shape {list(tensor.shape)} in blocks of {tensor.blocks.size}"
+            )
+        tensor.data, tensor.dtype, tensor.quant = decoded, DType.f32, None
 
     def dims(self, table: Any, which: str, place: str) -> tuple[int, ...]:
         rank = getattr(table, f"{which}Length")()

@@ -57,6 +57,9 @@ def _scalars(*sizes: int) -> tuple[_Field, ...]:
     return tuple(_scalar(f"field {slot}", size) for slot, size in enumerate(sizes))
 
 
+BLOCKWISE = 2
+"""The type of details of a quantization with a scale for each block."""
+
 _SCHEMA: dict[str, tuple[_Field, ...]] = {
     "Model": (
         _scalar("version", 4),
@@ -98,9 +101,10 @@ _SCHEMA: dict[str, tuple[_Field, ...]] = {
         _vector("scale", 4),
         _vector("zero_point", 8),
         _scalar("details_type", 1),
-        _scalar("details", 4),
+        _union("details", "QuantizationDetails"),
         _scalar("quantized_dimension", 4),
     ),
+    "BlockwiseQuantization": _scalars(4, 4, 4),
     "SparsityParameters": (
         _vector("traversal_order", 4),
         _vector("block_map", 4),
@@ -253,6 +257,7 @@ class _Verifier:
             "BuiltinOptions": _builtin_options(),
             "BuiltinOptions2": _builtin_options_2(),
             "SparseIndexVector": _SPARSE_INDEX_TABLES,
+            "QuantizationDetails": {BLOCKWISE: "BlockwiseQuantization"},
         }
 
     def fail(self, position: int, path: str, reason: str) -> ModelFormatError:
