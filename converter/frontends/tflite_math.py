@@ -21,6 +21,8 @@ from .tflite_graph import NO_CLAMP, Reject, Row, TfliteNode, axis_of, fused_clam
 from .tflite_int16 import is_int16
 from .tflite_roots import rsqrt_table, sqrt_table
 
+_MOST_MATRICES = 256
+"""Constant matrices that each become a layer of their own."""
 _NARROW = (DType.s8, DType.u8, DType.s16)
 
 
@@ -305,18 +307,37 @@ def _columns_first(node: TfliteNode, b: Value, matrix: np.ndarray, turned: bool)
 
 
 def _hybrid_matmul(node: TfliteNode, options: Any) -> Value:
-    """Rows of floats by one matrix of constant int8: the rows are quantized at run time, as in FULLY_CONNECTED."""
+    """Rows of floats by matrices of constant int8: the rows are quantized at run time, as in FULLY_CONNECTED."""
     a, b = node.value(0), node.value(1)
-    shape = node.shape(1)
-    plain = b.is_constant and math.prod(shape[:-2]) == 1 and not options.AdjX() and b.quant is not None
-    require(plain and len(a.shape) >= len(shape), f"f32 by s8 {list(shape)} is supported for one constant matrix only")
+    *batch, _, _ = shape = node.shape(1)
+    count = math.prod(batch)
+    plain = b.is_constant and b.quant is not None and len(a.shape) >= max(len(shape), 2)
+    require(plain, f"f32 by s8 {list(shape)} is supported for constant matrices only")
     assert b.data is not None and b.quant is not None
-    require(b.quant.is_per_tensor and not np.any(b.quant.zero_point), "the weights have several scales or a zero point")
-    matrix = b.data.reshape(shape[-2:])
-    weights = node.const(np.ascontiguousarray(matrix if options.AdjY() else matrix.T), b.quant, suffix="weights")
-    scales = np.full(weights.type.static_shape[0], b.quant.scale[0], np.float32)
+    require(not np.any(b.quant.zero_point), "the weights have a zero point")
+    if options.AdjX():
+        rank = len(a.shape)
+        a = node.add("transpose", [a], {"perm": (*range(rank - 2), rank - 1, rank - 2)})
+    matrices, turned = b.data.reshape(count, *shape[-2:]), bool(options.AdjY())
     attrs = {"asymmetric": int(bool(options.AsymmetricQuantizeInputs()))}
-    return node.add("dense_dynamic", [a, weights, None, node.const(scales, suffix="scales")], attrs)
+
+    def layer(x: Value, matrix: np.ndarray) -> Value:
+        weights = _columns_first(node, b, matrix, turned)
+        assert weights.quant is not None
+        scales = np.broadcast_to(weights.quant.scale, weights.type.static_shape[:1])
+        return node.add("dense_dynamic", [x, weights, None, node.const(scales, suffix="scales")], attrs)
+
+    if count == 1:
+        return layer(a, matrices[0])
+    *leading, rows, depth = a.type.static_shape
+    most = 64
+    require(
+        leading == batch and 1 < count <= most, f"{list(batch)} matrices for {leading} inputs: not the same, or many"
+    )
+    flat = node.reshape(a, (count, rows, depth))
+    layers = [layer(part(node, flat, 0, index, 1), matrix) for index, matrix in enumerate(matrices)]
+    y = node.add("concat", layers, {"axis": 0})
+    return node.reshape(y, (*leading, rows, y.type.static_shape[-1]))
 
 
 # Reductions.
