@@ -42,6 +42,10 @@ def _pack(graph: Graph, node: Node) -> bool:
     if found is None:
         return False
     codes, coding = found
+    if node.op == "dense" and coding.bits != 8 and not isinstance(node.input(0).shape[-1], int):
+        return False  # how many weights lie in the last byte of a row cannot be seen
+    if node.op == "depthwise_conv2d" and coding.bits == 8:
+        return False  # few weights, and the kernels that read floats are much faster
     saved = coding.saved(rows, 4) - 4 * codes.scales.size
     if saved < LEAST_SAVED:
         return False

@@ -6,6 +6,7 @@
 #include "conv/depthwise_axes.h"
 #include "nnacl_kernels.h"
 #include "quant/packed_bfloat.h"
+#include "quant/packed_bytes.h"
 #include "quant/packed_columns.h"
 #include "quant/packed_mve.h"
 #include "quant/packed_mve_pack.h"
@@ -117,7 +118,10 @@ bool nnacl_dense_compressed_accepts_mve(const void *params) {
 }
 
 static bool accepts_words(int32_t bits, int32_t group, int64_t depth) {
-    return (bits == 16 || group == 0 || group % (32 / bits) == 0) && depth < 1 << 24;
+    if (depth >= 1 << 24 || nnacl_packed_has_bytes(bits, group, (int32_t)depth)) {
+        return false;
+    }
+    return bits == 16 || group == 0 || group % (32 / bits) == 0;
 }
 
 bool nnacl_conv2d_compressed_accepts_words(const void *params) {
@@ -128,6 +132,17 @@ bool nnacl_conv2d_compressed_accepts_words(const void *params) {
 bool nnacl_dense_compressed_accepts_words(const void *params) {
     const nnacl_dense_compressed_params *p = params;
     return accepts_words(p->bits, p->group, p->depth);
+}
+
+bool nnacl_conv2d_compressed_accepts_bytes(const void *params) {
+    const nnacl_conv2d_compressed_params *p = params;
+    const int64_t depth = conv_depth(p);
+    return p->groups == 1 && depth < 1 << 24 && nnacl_packed_has_bytes(p->bits, p->group, (int32_t)depth);
+}
+
+bool nnacl_dense_compressed_accepts_bytes(const void *params) {
+    const nnacl_dense_compressed_params *p = params;
+    return p->depth < 1 << 24 && nnacl_packed_has_bytes(p->bits, p->group, p->depth);
 }
 
 bool nnacl_conv2d_compressed_accepts_bfloat(const void *params) {
@@ -145,6 +160,12 @@ static bool multiplies_bfloat(const nnacl_kernel *kernel) {
     return (kernel->isa & (NNACL_ISA_AVX512BF16 | NNACL_ISA_BF16)) != 0;
 }
 
+/* The kernels that decode panels of bytes. */
+static bool decodes_bytes(const nnacl_kernel *kernel, const nnacl_packed_layer *p, int32_t depth) {
+    const uint32_t sets = NNACL_ISA_AVX512 | NNACL_ISA_AVX2 | NNACL_ISA_NEON;
+    return (kernel->isa & sets) != 0 && kernel->dtype == NNACL_F32 && nnacl_packed_has_bytes(p->bits, p->group, depth);
+}
+
 /* One row of weights as real numbers, or as integers of 16 bits, and x where it is rounded; or the windows of some
  * positions. */
 static size_t compressed_workspace(const nnacl_kernel *kernel, const nnacl_packed_layer *p, int64_t depth) {
@@ -155,6 +176,9 @@ static size_t compressed_workspace(const nnacl_kernel *kernel, const nnacl_packe
     }
     if (multiplies_bfloat(kernel)) {
         return nnacl_packed_bfloat_workspace(p, (int32_t)depth);
+    }
+    if (decodes_bytes(kernel, p, (int32_t)depth)) {
+        return nnacl_packed_bytes_workspace(p, (int32_t)depth);
     }
     if (kernel->dtype == NNACL_F32) {
         return (size_t)depth * NNACL_PACKED_POSITIONS * sizeof(float);
@@ -177,6 +201,9 @@ static size_t packed_size(const nnacl_kernel *kernel, const nnacl_packed_layer *
     if (multiplies_bfloat(kernel)) {
         return index == 1 ? nnacl_panels_bfloat_size(layer->out_c, depth) : 0;
     }
+    if (decodes_bytes(kernel, layer, depth)) {
+        return index == 1 ? nnacl_packed_bytes_size(layer->out_c, depth) : 0;
+    }
     if (has_panels(kernel, layer->bits, index)) {
         return nnacl_columns_f16_size(layer->out_c, depth, NNACL_PACKED_HALVES);
     }
@@ -187,6 +214,10 @@ static void pack(const nnacl_kernel *kernel, const nnacl_packed_layer *layer, in
                  const void *const in[], void *packed) {
     if (multiplies_bfloat(kernel)) {
         nnacl_pack_panels_bfloat(in[1], layer->out_c, depth, packed);
+        return;
+    }
+    if (decodes_bytes(kernel, layer, depth)) {
+        nnacl_packed_bytes_pack(in[1], layer->out_c, depth, packed);
         return;
     }
     if (has_panels(kernel, layer->bits, index)) {
@@ -237,7 +268,8 @@ static void dense_pack(const void *params, const nnacl_kernel *kernel, int32_t i
     pack(kernel, &layer, layer.in_c, index, in, packed);
 }
 
-static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, int32_t channels) {
+static int32_t compressed_parts(const nnacl_kernel *kernel, const nnacl_packed_layer *p, int32_t depth) {
+    const int32_t positions = p->batch * p->out_h * p->out_w, channels = p->out_c;
     if (kernel->isa == NNACL_ISA_C) {
         return channels;
     }
@@ -246,6 +278,9 @@ static int32_t compressed_parts(const nnacl_kernel *kernel, int32_t positions, i
     }
     if (multiplies_bfloat(kernel)) {
         return nnacl_packed_bfloat_parts(positions, channels);
+    }
+    if (decodes_bytes(kernel, p, depth)) {
+        return nnacl_packed_bytes_parts(positions, channels);
     }
     return nnacl_packed_by_positions(positions) ? positions / NNACL_PACKED_POSITIONS : (channels + 7) / 8;
 }
@@ -267,7 +302,8 @@ static int32_t conv_parts(const void *params, const nnacl_kernel *kernel) {
     if (kernel->isa == NNACL_ISA_MVE) {
         return p->batch * p->out_h;
     }
-    return compressed_parts(kernel, p->batch * p->out_h * p->out_w, p->out_c);
+    const nnacl_packed_layer layer = nnacl_packed_conv(p);
+    return compressed_parts(kernel, &layer, (int32_t)conv_depth(p));
 }
 
 /* The kernel for the DSP extension copies windows before it computes them, that for MVE copies those whose runs it
@@ -357,7 +393,8 @@ static int32_t dense_parts(const void *params, const nnacl_kernel *kernel) {
     if (kernel->isa == NNACL_ISA_MVE) {
         return (p->units + 3) / 4;
     }
-    return compressed_parts(kernel, p->rows, p->units);
+    const nnacl_packed_layer layer = nnacl_packed_dense(p);
+    return compressed_parts(kernel, &layer, p->depth);
 }
 
 static int64_t dense_macs(const void *params) {

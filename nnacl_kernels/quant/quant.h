@@ -159,9 +159,12 @@ bool nnacl_conv2d_compressed_accepts_depthwise(const void *params);
 bool nnacl_conv2d_compressed_accepts_mve(const void *params);
 bool nnacl_dense_compressed_accepts_mve(const void *params);
 bool nnacl_conv2d_compressed_accepts_depthwise_mve(const void *params);
-/* For those for AVX2: one group, whole words of weights share a scale. */
+/* For those for AVX2: one group, whole words of weights share a scale, and not 8 bits with one for each channel. */
 bool nnacl_conv2d_compressed_accepts_words(const void *params);
 bool nnacl_dense_compressed_accepts_words(const void *params);
+/* For those that decode panels of 8 bits: one group, one scale for each channel. */
+bool nnacl_conv2d_compressed_accepts_bytes(const void *params);
+bool nnacl_dense_compressed_accepts_bytes(const void *params);
 /* For those that multiply bfloat16: one group. */
 bool nnacl_conv2d_compressed_accepts_bfloat(const void *params);
 bool nnacl_dense_compressed_accepts_bfloat(const void *params);
