@@ -14,7 +14,7 @@ from ...ir import Graph, TensorType, Value
 from ...size_ranges import SizeRange
 from ...verify import MAX_DEPTH
 from ..passes.unique_names import make_names_unique
-from . import onnx_control, onnx_text
+from . import onnx_control, onnx_quant, onnx_text
 from .onnx_graph import (
     NARROW,
     Builder,
@@ -349,7 +349,10 @@ class Level:
         if node.op in CONTROL:
             return CONTROL[node.op](self, node)
         if domain in DEFAULT_DOMAIN and (arrays := compute(node)) is not None:
-            return [self.builder.computed(array) for array in arrays]
+            results = [self.builder.computed(array) for array in arrays]
+            if len(results) == 1:
+                results[0].decoded_from = onnx_quant.origin_of_computed(node, arrays[0])
+            return results
         if (sizes := compute_sizes(node, self.ranges)) is not None:
             return self._sizes(node, sizes)
         if row is None:

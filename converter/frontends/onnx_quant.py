@@ -15,6 +15,9 @@ from .onnx_data import held_type
 from .onnx_graph import NARROW, Builder, OnnxNode, Reject, Row
 from .onnx_math import checked_axis, clipped
 
+LEAST_DECODED = 64
+"""Fewer elements that a model casts from integers are not worth to be remembered."""
+
 STORED = (DType.s8, DType.u8, DType.s16, DType.u16)
 """Types that quantize writes."""
 
@@ -138,6 +141,57 @@ def decoded(g: Builder, data: np.ndarray, quant: Quant) -> Value:
     value = g.const(real.reshape(data.shape).astype(np.float32), "decoded")
     value.decoded_from = quant
     return value
+
+
+def origin_of_computed(node: OnnxNode, result: np.ndarray) -> Quant | None:
+    """The quantization of a constant that a model decodes by Cast, Sub and Mul or Div; None where it does not.
+
+    ``result`` is what the node makes of its constants. Integers of 8 bits that are cast have the scale one.
+    """
+    entries = [entry for entry in node.entries if isinstance(entry, Value)]
+    if len(entries) != len(node.entries) or not entries or result.dtype != np.float32 or result.size < LEAST_DECODED:
+        return None
+    first, data = entries[0], entries[0].data
+    if node.op == "Cast":
+        stored = data is not None and data.dtype in (np.int8, np.uint8)
+        return Quant(np.ones(1, np.float32), np.zeros(1, np.int64)) if stored else None
+    if node.op not in ("Sub", "Mul", "Div") or len(entries) != 2:
+        return None
+    if node.op == "Mul" and first.decoded_from is None:
+        entries.reverse()
+    known, factor = entries[0].decoded_from, entries[1].data
+    if known is None or factor is None or entries[0].data is None or entries[0].data.shape != result.shape:
+        return None
+    axes = [axis for axis, dim in enumerate(factor.shape[::-1]) if dim != 1]
+    if len(axes) > 1:
+        return None
+    axis = result.ndim - 1 - axes[0] if axes else None
+    by = factor.reshape(-1)
+    if axis is not None and known.axis not in (None, axis):
+        return None
+    return _offset(known, by, axis) if node.op == "Sub" else _scaled(known, 1 / by if node.op == "Div" else by, axis)
+
+
+def _offset(known: Quant, by: np.ndarray, axis: int | None) -> Quant | None:
+    """The quantization when zero points are taken away from integers."""
+    if (
+        not np.all(known.scale == 1)
+        or not np.all(np.isfinite(by))
+        or np.any(by != np.rint(by))
+        or np.abs(by).max() > 255
+    ):
+        return None
+    points = known.zero_point + by.astype(np.int64)
+    return Quant(np.ones(points.size, np.float32), points, axis if known.axis is None else known.axis)
+
+
+def _scaled(known: Quant, by: np.ndarray, axis: int | None) -> Quant | None:
+    """The quantization when numbers are multiplied."""
+    scale = (known.scale * by).astype(np.float32)
+    if not np.all(np.isfinite(scale)) or np.any(scale <= 0):
+        return None
+    points = np.broadcast_to(known.zero_point, scale.shape).copy()
+    return Quant(scale, points, axis if known.axis is None else known.axis)
 
 
 ROWS: dict[str, Row] = {

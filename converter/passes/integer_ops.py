@@ -21,6 +21,7 @@ from .integer_tables import replace_by_table, requantized
 from .integer_weights import bias_integers, integers_of, wide_integers_of
 from .move_quantization import source_of
 from .unsigned_bytes import as_signed, shifted_quant
+from .weight_codes import LEAST_SAVED
 
 Form = Callable[[Graph, Node, Node, DType, Quant], Value | None]
 """(graph, quantize, layer, type and quantization of the result) -> the result, or None where there is no such form."""
@@ -281,13 +282,37 @@ def _gather_integers(graph: Graph, node: Node) -> bool:
     """Rows of a table that the model stores as integers are decoded when they are read."""
     table = node.input(0)
     quant = table.decoded_from
-    if quant is None or quant.scale.size != 1 or table.data is None or producer_of(node.output, "gather") is None:
+    if quant is None or table.data is None:
         return False
+    if quant.scale.size != 1:
+        return _gather_scaled_rows(graph, node)
     integers = integers_of(table, None)
-    if integers is None:
+    if producer_of(node.output, "gather") is None or integers is None:
         return False
     rows = rebuild(
         graph, node, "gather", [graph.constant(f"{table.name}_integers", *integers), *node.inputs[1:]], node.attrs
     )
     rows.quant = integers[1]
     return substitute(graph, node.output, rebuild(graph, node, "dequantize", [rows], {}))
+
+
+def _gather_scaled_rows(graph: Graph, node: Node) -> bool:
+    """The same where each row has a scale: scales are read at the same positions. Zero points are all the same."""
+    table = node.input(0)
+    indices = node.input(1)
+    if indices.is_constant or node.attrs["axis"] not in (0, -len(table.type.shape)):
+        return False
+    found = integers_of(table, 0)
+    if found is None or table.type.nbytes - found[0].nbytes < LEAST_SAVED or np.any(np.diff(found[1].zero_point)):
+        return False
+    (data, quant), name = found, table.name
+    scales = quant.scale.reshape(-1, *[1] * (data.ndim - 1))
+
+    def rows_of(what: str, numbers: np.ndarray) -> Value:
+        return rebuild(graph, node, "gather", [graph.constant(f"{name}_{what}", numbers), indices], node.attrs)
+
+    rows = rebuild(graph, node, "cast", [rows_of("integers", data)], {"to": DType.f32.value})
+    if quant.zero_point[0]:
+        zero = graph.constant(f"{name}_zero_point", np.array(quant.zero_point[0], np.float32))
+        rows = rebuild(graph, node, "sub", [rows, zero], {})
+    return substitute(graph, node.output, rebuild(graph, node, "mul", [rows, rows_of("scales", scales)], {}))

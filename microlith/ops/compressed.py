@@ -160,9 +160,11 @@ def _check_integers(node: Node, channels: int) -> None:
 
 def _infer_dense(node: Node) -> list[TensorType]:
     x = node.input(0)
-    require(node, len(x.shape) >= 1 and isinstance(x.shape[-1], int), "the last dimension of x must be known")
-    (units, _) = require_rank(node, node.input(1), 2)
-    return [TensorType(_check(node, int(units), int(x.shape[-1])), (*x.shape[:-1], units))]
+    require(node, len(x.shape) >= 1, "x is a scalar")
+    (units, width) = require_rank(node, node.input(1), 2)
+    depth = x.shape[-1] if isinstance(x.shape[-1], int) or node.attrs["bits"] != 8 else width
+    require(node, isinstance(depth, int), "the last dimension of x must be known")
+    return [TensorType(_check(node, int(units), int(depth)), (*x.shape[:-1], units))]
 
 
 def _infer_conv(node: Node) -> list[TensorType]:
