@@ -178,7 +178,7 @@ def unrepeated(value: Value) -> Value | None:
     merge = producer_of(value, "reshape")
     repeat = None if merge is None else producer_of(merge.input(0), "expand", "tile")
     split = None if repeat is None else producer_of(repeat.input(0), "reshape")
-    if merge is None or repeat is None or split is None or any(takes_data(node) for node in (merge, repeat, split)):
+    if merge is None or repeat is None or split is None:
         return None
     source, wide = split.input(0), repeat.output.shape
     if len(source.shape) != 4 or len(wide) != 5 or len(value.shape) != 4:

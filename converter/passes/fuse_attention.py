@@ -25,6 +25,8 @@ def run(graph: Graph) -> bool:
             lifted = attention_forms.with_four_dimensions(graph, node)
             changed |= lifted is not None
             changed |= _fuse(graph, lifted or node)
+        elif node.op == "attention":
+            changed |= _take_in(graph, node)
     return changed
 
 
@@ -86,6 +88,32 @@ def _fuse(graph: Graph, last: Node, early: bool = False) -> bool:
         made = graph.add("transpose", [made], {"perm": SWAP_HEADS}, name=last.name, before=last).output
     made.name = f"{last.output.name}_attention"
     substitute(graph, last.output, made)
+    graph.remove_dead()
+    return True
+
+
+def _take_in(graph: Graph, node: Node) -> bool:
+    """Transposes in front of attention that is an operator in the model, too."""
+    if len(node.outputs) != 1 or node.outputs[0].quant is not None:
+        return False
+    attrs, inputs = dict(node.attrs), list(node.inputs)
+    if attrs["q_layout"] == 0:
+        inputs[0], attrs["q_layout"], factor = _source(graph, node.input(0), SWAP_HEADS, early=False)
+        attrs["scale"] *= factor
+    if attrs["kv_layout"] == 0:
+        k, k_layout, factor = _source(graph, node.input(1), SWAP_HEADS, early=False)
+        v, v_layout, v_factor = _source(graph, node.input(2), SWAP_HEADS, early=False)
+        if k_layout and v_layout and v_factor == 1.0:
+            inputs[1:3], attrs["kv_layout"] = [k, v], 1
+            attrs["scale"] *= factor
+    if attrs == node.attrs:
+        graph.remove_dead()
+        return False
+    made = graph.add("attention", inputs, attrs, name=node.name, before=node, source=node.source).output
+    if attrs["q_layout"] != node.attrs["q_layout"]:
+        made = graph.add("transpose", [made], {"perm": SWAP_HEADS}, name=node.name, before=node).output
+    made.name = f"{node.output.name}_attention"
+    substitute(graph, node.output, made)
     graph.remove_dead()
     return True
 

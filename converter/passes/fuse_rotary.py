@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...dtypes import DType
 from ...ir import Dim, Graph, Node, Value
 from ...ops.shape_rules import integers_of
 from ...rewrite import is_output, only_user, producer_of
@@ -239,9 +240,11 @@ def _tables(graph: Graph, node: Node, x: Value, angles: tuple[Value | np.ndarray
         return None
     if cos.shape[0] == batch:
         return values
-    if cos.shape[0] != 1 or not isinstance(batch, int) or not isinstance(length, int):
+    if cos.shape[0] != 1 or not isinstance(cos.shape[2], int):
         return None
-    if not isinstance(cos.shape[2], int) or batch * length > _MOST_POSITIONS:
+    if not isinstance(batch, int) or not isinstance(length, int):
+        return [_for_each(graph, node, value, x) for value in values]
+    if batch * length > _MOST_POSITIONS:
         return None
     shared = []
     for value in values:
@@ -252,3 +255,15 @@ def _tables(graph: Graph, node: Node, x: Value, angles: tuple[Value | np.ndarray
             shared.append(graph.add("reshape", [value], attrs, name=node.name, before=node).output)
     numbers = np.tile(np.arange(length, dtype=np.int64), (batch, 1))
     return [*shared, graph.constant(f"{node.output.name}_positions", numbers)]
+
+
+def _for_each(graph: Graph, node: Node, table: Value, x: Value) -> Value:
+    """A table [1, length, pairs] for each of the batch of ``x``, whose sizes are not all known."""
+    batch = x.shape[0]
+    if isinstance(batch, int):
+        attrs = {"shape": (batch, 1, 1)}
+        return graph.add("expand", [table], attrs, name=node.name, before=node, source=node.source).output
+    size = graph.add("shape", [x], {"start": 0, "end": 1, "to": DType.s64.value}, name=node.name, before=node).output
+    ones = graph.constant(f"{node.output.name}_ones", np.array([1, 1], np.int64))
+    shape = graph.add("concat", [size, ones], {"axis": 0}, name=node.name, before=node).output
+    return graph.add("expand", [table, shape], {}, name=node.name, before=node, source=node.source).output

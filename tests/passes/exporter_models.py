@@ -17,14 +17,12 @@ from microlith.evaluate import evaluate
 from microlith.ir import Graph
 from microlith.runtime import load
 
-HEADER = '<ir_version: 8, opset_import: ["" : 17]>'
-
 Constants = Mapping[str, np.ndarray]
 
 
-def model(text: str, constants: Constants | None = None) -> onnx.ModelProto:
+def model(text: str, constants: Constants | None = None, opset: int = 17) -> onnx.ModelProto:
     """A model in ONNX's own text form; ``constants`` are taken out of its inputs."""
-    proto = onnx.parser.parse_model(f"{HEADER}\n{text}")
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\n{text}')
     for name, array in (constants or {}).items():
         proto.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
     return proto

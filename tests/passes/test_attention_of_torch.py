@@ -57,14 +57,15 @@ def test_positions_and_batch_of_open_sizes(sizes: dict[str, int]) -> None:
     assert graph.outputs[0].shape == ("b", "s", 12)
 
 
-def cached(rest: str = "s") -> onnx.ModelProto:
+def cached(rest: str = "s", batch: str = "b") -> onnx.ModelProto:
     """A step of a decoder: positions behind those of the cache, turned, in front of keys that are shared by heads."""
-    text = f"""g (float[1, s, 4, 8] x, float[1, {rest}, 2, 8] y, float[1, 2, p, 8] keys, float[1, 2, p, 8] values,
-               float[4] f) => (float[1, 4, n, 8] z, float[1, 2, m, 8] next)
+    text = f"""g (float[{batch}, s, 4, 8] x, float[{batch}, {rest}, 2, 8] y, float[{batch}, 2, p, 8] keys,
+               float[{batch}, 2, p, 8] values, float[4] f) => (float[{batch}, 4, n, 8] z, float[{batch}, 2, m, 8] next)
       <int64[1] first = {{0}}, int64[1] second = {{1}}, int64[1] third = {{2}}, int64[1] fourth = {{3}},
        int64 zero = {{0}}, int64 one = {{1}}, int64[2] halves = {{4, 4}}, int64[1] pair = {{2}}, int64[1] four = {{4}},
        int64[1] eight = {{8}}, float root = {{0.6}}> {{
-        xs = Shape(x)  ks = Shape(keys)  now1 = Slice(xs, second, third)  past1 = Slice(ks, third, fourth)
+        xs = Shape(x)  ks = Shape(keys)  count = Slice(xs, first, second)
+        now1 = Slice(xs, second, third)  past1 = Slice(ks, third, fourth)
         now = Squeeze(now1)  past = Squeeze(past1)  end = Add(past, now)  end1 = Unsqueeze(end, first)
         r = Range(past, end, one)  rf = Cast <to = 1> (r)  r2 = Unsqueeze(rf, second)
         e = Mul(r2, f)  ee = Concat <axis = -1> (e, e)  c2 = Cos(ee)  s2 = Sin(ee)
@@ -75,8 +76,8 @@ def cached(rest: str = "s") -> onnx.ModelProto:
         ka, kb = Split <axis = -1> (k, halves)  kn = Neg(kb)  kt = Concat <axis = -1> (kn, ka)
         kc = Mul(k, cos)  kr = Mul(kt, sin)  k1 = Add(kc, kr)
         next = Concat <axis = 2> (keys, k1)  v = Concat <axis = 2> (values, k)
-        wide = Concat <axis = 0> (second, pair, pair, end1, eight)
-        merged = Concat <axis = 0> (second, four, end1, eight)
+        wide = Concat <axis = 0> (count, pair, pair, end1, eight)
+        merged = Concat <axis = 0> (count, four, end1, eight)
         k2 = Unsqueeze(next, pair)  k3 = Expand(k2, wide)  k4 = Reshape(k3, merged)
         v2 = Unsqueeze(v, pair)  v3 = Expand(v2, wide)  v4 = Reshape(v3, merged)
         square = Concat <axis = 0> (now1, end1)  hidden = Expand(low, square)
@@ -88,15 +89,16 @@ def cached(rest: str = "s") -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-def test_a_step_with_a_cache_of_open_length(sizes: dict[str, int]) -> None:
-    graph = checked(cached(), 1e-5, sizes=sizes)
+@pytest.mark.parametrize("batch", ["1", "2", "b"])
+def test_a_step_with_a_cache_of_open_length(batch: str, sizes: dict[str, int]) -> None:
+    graph = checked(cached(batch=batch), 1e-5, sizes=sizes)
     assert ops_of(graph).count("rotary_embedding") == 2 and ops_of(graph).count("attention") == 1
     assert not {"softmax", "matmul"} & set(ops_of(graph))
 
 
 def test_lengths_that_are_not_known_to_be_equal() -> None:
     """Keys of their own length may broadcast against the angles, so they are no pairs to turn."""
-    graph = checked(cached(rest="t"), 1e-5, sizes={"s": 4, "t": 4, "p": 2})
+    graph = checked(cached(rest="t"), 1e-5, sizes={"b": 1, "s": 4, "t": 4, "p": 2})
     assert ops_of(graph).count("rotary_embedding") == 1
 
 
@@ -116,3 +118,16 @@ def test_rows_around_a_dense_layer(front: str, back: str, kept: int) -> None:
     constants = {"w": weights, "rows": np.array([-1, columns]), "again": np.array(shapes[front])}
     graph = checked(model(text, constants), 1e-5)
     assert ops_of(graph).count("transpose") == kept, shape
+
+
+@pytest.mark.parametrize("perm", ["0, 2, 1, 3", "1, 2, 0, 3"])
+def test_the_operator_takes_heads_as_they_come(perm: str) -> None:
+    """Attention of opset 23 has the heads in front of the positions, which it does not need in our op."""
+    first, second = (2, 5) if perm.startswith("0") else (5, 2)
+    text = f"""g (float[{first}, {second}, 4, 8] q, float[{first}, {second}, 2, 8] k, float[{first}, {second}, 2, 8] v)
+      => (float[2, 5, 4, 8] y) <float half = {{0.5}}> {{
+        t = Transpose <perm = [{perm}]> (q)  kt = Transpose <perm = [{perm}]> (k)  vt = Transpose <perm = [{perm}]> (v)
+        s = Mul(t, half)  z = Attention <is_causal = 1> (s, kt, vt)  y = Transpose <perm = [0, 2, 1, 3]> (z) }}"""
+    ops = ops_of(checked(model(text, opset=23), 1e-5))
+    assert ops.count("attention") == 1 and ops.count("mul") == 0
+    assert ops.count("transpose") == (0 if perm.startswith("0") else 3)
