@@ -14,11 +14,11 @@ from .onnx_reduce import reduced
 
 def batch_normalization(g: Builder, node: OnnxNode) -> Value | list[Value]:
     """BatchNormalization: in inference one factor and one summand per channel, in training with running statistics."""
-    if node.opset < 9 and node.integer("spatial", 1) != 1:
-        raise Reject("attribute 'spatial' is 0")
     x = node.value(0)
     if len(x.shape) < 2:
         raise Reject(f"the input has shape {x.shape}, expected at least two dimensions")
+    if node.opset < 9 and node.integer("spatial", 1) != 1:
+        return _of_each_element(g, node, x)
     for index, name in enumerate(("scale", "B", "mean", "var"), start=1):
         if not _fits(node.value(index), (x.shape[1],)):
             raise Reject(f"input '{name}' has shape {node.value(index).shape}, the input has {x.shape[1]} channels")
@@ -38,6 +38,18 @@ def batch_normalization(g: Builder, node: OnnxNode) -> Value | list[Value]:
         y = g.add("mul", [x, _per_channel(g, g.const(factor.astype(np.float32), "factor"), x)])
         return g.add("add", [y, _per_channel(g, summand, x)])
     return _batch_affine(g, x, (scale, offset, mean, variance), epsilon)
+
+
+def _of_each_element(g: Builder, node: OnnxNode, x: Value) -> Value:
+    """Opsets before 9 with ``spatial`` 0: statistics of each element, not of each channel."""
+    parameters = [node.value(index) for index in range(1, 5)]
+    for value, name in zip(parameters, ("scale", "B", "mean", "var"), strict=True):
+        if not _fits(value, x.shape[1:]):
+            raise Reject(f"input '{name}' has shape {value.shape}, each of the batch has {x.shape[1:]}")
+    scale, offset, mean, variance = parameters
+    epsilon = g.const(np.float32(node.real("epsilon", 1e-5)), "epsilon")
+    factor = g.add("mul", [scale, g.add("rsqrt", [g.add("add", [variance, epsilon])])])
+    return g.add("add", [g.add("mul", [g.add("sub", [x, mean]), factor]), offset])
 
 
 def _batch_affine(g: Builder, x: Value, parameters: Sequence[Value], epsilon: float) -> Value:

@@ -160,6 +160,13 @@ REDUCTIONS = [
 
 NORMALIZATIONS = [
     Case("BatchNormalization", (IMAGE,), (numbers(4), numbers(4), numbers(4), numbers(4, low=0.2)), {"epsilon": 1e-3}),
+    Case(
+        "BatchNormalization",
+        (IMAGE,),
+        tuple(numbers(*IMAGE[1:], seed=seed, low=0.2 if seed == 4 else -1.0) for seed in (1, 2, 3, 4)),
+        {"epsilon": 1e-3, "spatial": 0},
+        opset=7,
+    ),
     Case("BatchNormalization", ((3, 4),), (numbers(4), numbers(4), numbers(4), numbers(4, low=0.2)), {}, 9),
     Case("BatchNormalization", ((3, 4, 5),), (numbers(4), numbers(4), numbers(4), numbers(4, low=0.2)), {}, 7),
     Case("InstanceNormalization", (IMAGE,), (numbers(4), numbers(4))),
