@@ -93,7 +93,7 @@ def _fuse(graph: Graph, last: Node, early: bool = False) -> bool:
 
 
 def _take_in(graph: Graph, node: Node) -> bool:
-    """Transposes in front of attention that is an operator in the model, too."""
+    """Transposes and repetitions of heads in front of attention that is an operator in the model, too."""
     if len(node.outputs) != 1 or node.outputs[0].quant is not None:
         return False
     attrs, inputs = dict(node.attrs), list(node.inputs)
@@ -106,7 +106,9 @@ def _take_in(graph: Graph, node: Node) -> bool:
         if k_layout and v_layout and v_factor == 1.0:
             inputs[1:3], attrs["kv_layout"] = [k, v], 1
             attrs["scale"] *= factor
-    if attrs == node.attrs:
+        else:
+            *inputs[1:3], attrs["kv_layout"], _ = _without_repetitions(graph, node.input(1), node.input(2))
+    if attrs == node.attrs and all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
         graph.remove_dead()
         return False
     made = graph.add("attention", inputs, attrs, name=node.name, before=node, source=node.source).output

@@ -131,3 +131,12 @@ def test_the_operator_takes_heads_as_they_come(perm: str) -> None:
     ops = ops_of(checked(model(text, opset=23), 1e-5))
     assert ops.count("attention") == 1 and ops.count("mul") == 0
     assert ops.count("transpose") == (0 if perm.startswith("0") else 3)
+
+
+def test_the_operator_shares_heads() -> None:
+    text = """g (float[2, 4, 6, 8] q, float[2, 2, 6, 8] k, float[2, 2, 6, 8] v, int64[5] by) => (float[2, 4, 6, 8] y)
+      <int64[5] split = {2, 2, 1, 6, 8}, int64[4] merge = {2, 4, 6, 8}> {
+        k1 = Reshape(k, split)  k2 = Expand(k1, by)  k3 = Reshape(k2, merge)
+        v1 = Reshape(v, split)  v2 = Expand(v1, by)  v3 = Reshape(v2, merge)
+        y = Attention(q, k3, v3) }"""
+    assert ops_of(checked(model(text, {"by": np.array([2, 2, 2, 6, 8])}, opset=23), 1e-5)) == ["attention"]
