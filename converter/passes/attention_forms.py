@@ -173,20 +173,25 @@ def turned_in_three(graph: Graph, value: Value) -> Value | None:
 # Repeated heads.
 
 
-def unrepeated(value: Value) -> Value | None:
-    """[batch, heads, length, size] before each of its heads was repeated for several heads of q; None: it was not."""
+def unrepeated(graph: Graph, value: Value | None, layout: int = 0) -> Value | None:
+    """[batch, heads, length, size], or with layout 1 [batch, length, heads, size], before each of the heads was
+    repeated for several heads of q; None: it was not."""
     merge = producer_of(value, "reshape")
     repeat = None if merge is None else producer_of(merge.input(0), "expand", "tile")
     split = None if repeat is None else producer_of(repeat.input(0), "reshape")
-    if merge is None or repeat is None or split is None:
+    if value is None or merge is None or repeat is None or split is None:
         return None
-    source, wide = split.input(0), repeat.output.shape
-    if len(source.shape) != 4 or len(wide) != 5 or len(value.shape) != 4:
+    source, wide, place = split.input(0), repeat.output.shape, 2 + layout
+    if not 5 <= len(wide) <= 6 or len(value.shape) != 4:
         return None
-    batch, heads, length, size = source.shape
-    times = wide[2]
-    if split.output.shape != (batch, heads, 1, length, size) or wide != (batch, heads, times, length, size):
+    ones = (1,) * (len(wide) - 5)
+    front, times, back = wide[:place], wide[place], wide[place + 1 + len(ones) :]
+    if split.output.shape != (*front, 1, *ones, *back) or wide != (*front, times, *ones, *back):
         return None
-    if not isinstance(heads, int) or not isinstance(times, int) or value.shape != (batch, heads * times, length, size):
+    heads, wanted = front[-1], (*front, *back)
+    if not isinstance(heads, int) or not isinstance(times, int) or value.shape != (*front[:-1], heads * times, *back):
         return None
-    return source
+    if source.shape == wanted:
+        return source
+    attribute = None if takes_data(split) else reshape_to(source, wanted)
+    return None if attribute is None else rebuild(graph, split, "reshape", [source], {"shape": attribute})

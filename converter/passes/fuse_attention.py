@@ -25,8 +25,8 @@ def run(graph: Graph) -> bool:
             lifted = attention_forms.with_four_dimensions(graph, node)
             changed |= lifted is not None
             changed |= _fuse(graph, lifted or node)
-        elif node.op == "attention":
-            changed |= _take_in(graph, node)
+    for node in list(graph.nodes):
+        changed |= node.op == "attention" and _take_in(graph, node)
     return changed
 
 
@@ -100,7 +100,10 @@ def _take_in(graph: Graph, node: Node) -> bool:
     if attrs["q_layout"] == 0:
         inputs[0], attrs["q_layout"], factor = _source(graph, node.input(0), SWAP_HEADS, early=False)
         attrs["scale"] *= factor
-    if attrs["kv_layout"] == 0:
+    if attrs["kv_layout"] == 1:
+        shared = [attention_forms.unrepeated(graph, value, layout=1) for value in inputs[1:3]]
+        inputs[1:3] = inputs[1:3] if None in shared else shared
+    else:
         k, k_layout, factor = _source(graph, node.input(1), SWAP_HEADS, early=False)
         v, v_layout, v_factor = _source(graph, node.input(2), SWAP_HEADS, early=False)
         if k_layout and v_layout and v_factor == 1.0:
@@ -157,7 +160,7 @@ def _inner(graph: Graph, value: Value, *names: str) -> Node | None:
 
 def _without_repetitions(graph: Graph, k: Value, v: Value) -> tuple[Value, Value, int, bool]:
     """k and v with as many heads as they really have, their layout, and whether that was less than before."""
-    sources = [attention_forms.unrepeated(value) for value in (k, v)]
+    sources = [attention_forms.unrepeated(graph, value) for value in (k, v)]
     if sources[0] is None or sources[1] is None or sources[0].shape[1] != sources[1].shape[1]:
         return k, v, 0, False
     (k_source, k_layout), (v_source, v_layout) = _with_layout(graph, sources[0]), _with_layout(graph, sources[1])

@@ -68,12 +68,14 @@ def _mean_and_variance(graph: Graph, match: Match) -> Value | None:
 
 
 def _weighted(graph: Graph, match: Match) -> Value | None:
-    """x a + (bias - mean a), where a = scale / deviation: the form of TensorFlow."""
+    """x a + (bias - mean a), where a = scale / deviation: the form of TensorFlow and, with -mean, of Keras."""
     normal = _mean_and_variance(graph, match)
     if normal is None or normal.producer is None:
         return normal
     node = normal.producer
     for index, name in ((1, "scale"), (2, "bias")):
+        if name not in match.values:
+            continue
         weights = _weights_for(graph, node, match[name])
         if weights is None:
             graph.remove(node)
@@ -119,13 +121,18 @@ def _over_deviation(value: Op | Var, variance: Op) -> list[Op]:
     ]
 
 
-def _tensorflow_form(variance: Op) -> Op:
-    factor = Op("mul", Op("rsqrt", Op("add", variance, EPSILON)), Const("scale"))
-    return Op("add", Op("mul", X, factor), Op("sub", Const("bias"), Op("mul", _MEAN, factor)))
+def _tensorflow_forms(variance: Op) -> list[Op]:
+    inverse = Op("rsqrt", Op("add", variance, EPSILON))
+    forms: list[Op] = []
+    for factor in (Op("mul", inverse, Const("scale")), inverse):
+        turned = Op("mul", Op("neg", _MEAN), factor)
+        ends = (Op("sub", Const("bias"), Op("mul", _MEAN, factor)), Op("add", turned, Const("bias")), turned)
+        forms.extend(Op("add", Op("mul", X, factor), end) for end in ends)
+    return forms
 
 
 PATTERNS: list[tuple[Op, Build]] = [
-    *((_tensorflow_form(variance), _weighted) for variance in _VARIANCES),
+    *((form, _weighted) for variance in _VARIANCES for form in _tensorflow_forms(variance)),
     *((pattern, _mean_and_variance) for variance in _VARIANCES for pattern in _over_deviation(_CENTRED, variance)),
     *((pattern, _root_mean_square) for pattern in _over_deviation(X, _POWER)),
     (Op("div", _EXP, Op("reduce_sum", _EXP, name="sum")), _softmax),

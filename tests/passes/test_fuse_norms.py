@@ -77,6 +77,23 @@ def test_layer_norm_as_tensorflow_writes_it() -> None:
     assert ops_of(graph) == ["layer_norm"]
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+def test_layer_norm_as_keras_writes_it(scale: bool, bias: bool) -> None:
+    graph = new_graph(x=(4, 8))
+    x = graph.inputs[0]
+    middle = mean(graph, x)
+    turned = add(graph, "neg", middle)
+    variance = mean(graph, add(graph, "squared_difference", x, middle))
+    factor = add(graph, "rsqrt", add(graph, "add", variance, number(graph, 1e-3)))
+    factor = add(graph, "mul", factor, graph.constant("scale", numbers(8))) if scale else factor
+    shift = add(graph, "mul", turned, factor)
+    shift = add(graph, "add", shift, graph.constant("bias", numbers(8, seed=3))) if bias else shift
+    finish(graph, y=add(graph, "add", add(graph, "mul", x, factor), shift))
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["layer_norm"]
+
+
 def test_instance_norm() -> None:
     graph = new_graph(x=(2, 5, 5, 4))
     y = add(graph, "mul", normalized(graph, graph.inputs[0], 1, 2), graph.constant("scale", numbers(4)))

@@ -1,4 +1,4 @@
-"""Attention as torch writes it: positions in front of the batch, and sizes that are known only by name."""
+"""Attention as torch and Keras write it: positions in front of the batch, and sizes that are known only by name."""
 
 from __future__ import annotations
 
@@ -140,3 +140,17 @@ def test_the_operator_shares_heads() -> None:
         v1 = Reshape(v, split)  v2 = Expand(v1, by)  v3 = Reshape(v2, merge)
         y = Attention(q, k3, v3) }"""
     assert ops_of(checked(model(text, {"by": np.array([2, 2, 2, 6, 8])}, opset=23), 1e-5)) == ["attention"]
+
+
+def test_shared_heads_behind_the_positions() -> None:
+    """As Keras repeats them: straight from the projection, with one more size of 1."""
+    text = """g (float[2, 6, 32] q, float[2, 6, 16] k, float[2, 6, 16] v, int64[6] by) => (float[2, 6, 4, 8] y)
+      <int64[4] apart = {2, 6, 4, 8}, int64[6] split = {2, 6, 2, 1, 1, 8}> {
+        k1 = Reshape(k, split)  k2 = Expand(k1, by)  k3 = Reshape(k2, apart)
+        v1 = Reshape(v, split)  v2 = Expand(v1, by)  v3 = Reshape(v2, apart)  q3 = Reshape(q, apart)
+        qt = Transpose <perm = [0, 2, 1, 3]> (q3)  kt = Transpose <perm = [0, 2, 3, 1]> (k3)
+        vt = Transpose <perm = [0, 2, 1, 3]> (v3)
+        m = MatMul(qt, kt)  p = Softmax <axis = -1> (m)  z = MatMul(p, vt)
+        y = Transpose <perm = [0, 2, 1, 3]> (z) }"""
+    graph = checked(model(text, {"by": np.array([2, 6, 2, 2, 1, 8])}), 1e-5)
+    assert set(ops_of(graph)) == {"attention", "reshape"}
