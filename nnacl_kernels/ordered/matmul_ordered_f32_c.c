@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/share.h"
-#include "ordered/ordered_sums.h"
+#include "ordered/matmul_ordered_run.h"
 
 NNACL_DECLARE(nnacl_matmul_ordered_f32_c);
 
 void nnacl_matmul_ordered_f32_c(const nnacl_ctx *ctx, const void *params, const void *const in[], void *const out[]) {
-    const nnacl_matmul_ordered_params *p = params;
-    const float *a = in[0], *b = in[1], *bias = p->has_bias ? in[2] : NULL;
-    float *y = out[0];
-    /* Eights are for one row, whose results lie in its columns, or for one column. */
-    const bool by_row = p->rows > 1;
-    const nnacl_ordered_row how = {p->order, p->block, p->depth, p->columns, by_row ? p->rows : p->columns};
-    const nnacl_range rows = nnacl_share(ctx, p->batch * p->rows);
-    for (int32_t row = rows.begin; row < rows.end; row++) {
-        const float *factors = a + (ptrdiff_t)row * p->depth;
-        const float *matrix = b + (ptrdiff_t)(row / p->rows) * p->depth * p->columns;
-        for (int32_t column = 0; column < p->columns; column += NNACL_ORDERED_LANES) {
-            const int32_t left = p->columns - column;
-            const int32_t lanes = left < NNACL_ORDERED_LANES ? left : NNACL_ORDERED_LANES;
-            float sums[NNACL_ORDERED_LANES] = {0};
-            for (int32_t lane = 0; lane < lanes && bias; lane++) {
-                sums[lane] = bias[column + lane];
-            }
-            nnacl_ordered_sums(&how, factors, matrix + column, lanes, by_row ? row % p->rows : column, by_row ? 0 : 1,
-                               sums);
-            for (int32_t lane = 0; lane < lanes; lane++) {
-                y[(ptrdiff_t)row * p->columns + column + lane] = sums[lane];
-            }
-        }
-    }
+    nnacl_matmul_ordered_run(ctx, params, in, out);
 }
