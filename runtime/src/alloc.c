@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "status.h"
+
 #ifdef LITH_HAVE_HUGE_PAGES
 
 #include <sys/mman.h>
@@ -81,6 +83,13 @@ static void default_release(void *user, void *memory, size_t size) {
 lith_allocator lith_allocator_default(void) {
     lith_allocator allocator = {default_allocate, default_release, NULL};
     return allocator;
+}
+
+lith_status lith_allocator_check(const lith_allocator *allocator, lith_message *message) {
+    if (allocator != NULL && (allocator->allocate == NULL || allocator->release == NULL)) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "the allocator lacks a function");
+    }
+    return LITH_OK;
 }
 
 void *lith_allocate(const lith_allocator *allocator, size_t count, size_t size) {

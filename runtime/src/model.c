@@ -13,15 +13,12 @@
 
 static lith_status read_options(const lith_model_options *given, lith_model *model, lith_message *message) {
     lith_model_options options = LITH_MODEL_OPTIONS_INIT;
-    if (given != NULL) {
-        if (given->struct_size < sizeof(size_t) || given->struct_size > sizeof options) {
-            return lith_fail(message, LITH_ERROR_ARGUMENT,
-                             "the options are of a newer version, or struct_size is not set");
-        }
-        memcpy(&options, given, given->struct_size);
+    lith_status status = lith_options_read(given, &options, sizeof options, message);
+    if (status == LITH_OK) {
+        status = lith_allocator_check(options.allocator, message);
     }
-    if (options.allocator != NULL && (options.allocator->allocate == NULL || options.allocator->release == NULL)) {
-        return lith_fail(message, LITH_ERROR_ARGUMENT, "the allocator lacks a function");
+    if (status != LITH_OK) {
+        return status;
     }
     if (options.extension_count < 0 || (options.extension_count > 0 && options.extensions == NULL)) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "the options count extensions and have none");

@@ -115,15 +115,12 @@ static lith_status renew_layout(lith_session *session, const lith_binding *bindi
 static lith_status read_options(const lith_session_options *given, lith_session_options *options,
                                 lith_message *message) {
     lith_session_options result = LITH_SESSION_OPTIONS_INIT;
-    if (given != NULL) {
-        if (given->struct_size < sizeof(size_t) || given->struct_size > sizeof result) {
-            return lith_fail(message, LITH_ERROR_ARGUMENT,
-                             "the options are of a newer version, or struct_size is not set");
-        }
-        memcpy(&result, given, given->struct_size);
+    lith_status status = lith_options_read(given, &result, sizeof result, message);
+    if (status == LITH_OK) {
+        status = lith_allocator_check(result.allocator, message);
     }
-    if (result.allocator != NULL && (result.allocator->allocate == NULL || result.allocator->release == NULL)) {
-        return lith_fail(message, LITH_ERROR_ARGUMENT, "the allocator lacks a function");
+    if (status != LITH_OK) {
+        return status;
     }
     if (result.threads < 0 || result.threads > 1024) {
         return lith_fail(message, LITH_ERROR_ARGUMENT, "%d threads were asked for; 0 to 1024 are possible",

@@ -57,6 +57,19 @@ lith_status lith_fail(lith_message *message, lith_status status, const char *for
     return status;
 }
 
+lith_status lith_options_read(const void *given, void *options, size_t size, lith_message *message) {
+    if (given == NULL) {
+        return LITH_OK;
+    }
+    size_t known;
+    memcpy(&known, given, sizeof known);
+    if (known < sizeof known || known > size) {
+        return lith_fail(message, LITH_ERROR_ARGUMENT, "the options are of a newer version, or struct_size is not set");
+    }
+    memcpy(options, given, known);
+    return LITH_OK;
+}
+
 lith_status lith_fail_memory(lith_message *message, const char *what) {
     return lith_fail(message, LITH_ERROR_MEMORY, "out of memory for %s", what);
 }
