@@ -8,19 +8,6 @@
 #define NNACL_TILE_ROWS 6
 #define NNACL_TILE_COLUMNS 16
 
-/* Up to 8 floats; the rest is 0 and not read. */
-static inline __m256 nnacl_load_avx2(const float *source, int32_t count) {
-    return count >= 8 ? _mm256_loadu_ps(source) : _mm256_maskload_ps(source, nnacl_lanes_avx2(count));
-}
-
-static inline void nnacl_store_avx2(float *target, __m256 value, int32_t count) {
-    if (count >= 8) {
-        _mm256_storeu_ps(target, value);
-    } else {
-        _mm256_maskstore_ps(target, nnacl_lanes_avx2(count), value);
-    }
-}
-
 /* What the tiles of one call share. Row r of a begins at a[r]; row i of the panel at panel + i * panel_step and has 16
  * columns; row r of y at y + r * y_step and has `columns` <= 16. `bias` has `columns` entries or is NULL. */
 typedef struct nnacl_tile {

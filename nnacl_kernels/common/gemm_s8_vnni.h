@@ -4,6 +4,7 @@
 #ifndef NNACL_GEMM_S8_VNNI_H
 #define NNACL_GEMM_S8_VNNI_H
 
+#include "common/dot_vnni.h"
 #include "common/requant_avx512.h"
 
 #define NNACL_TILE_ROWS 8
@@ -53,9 +54,8 @@ static inline __m128i nnacl_sixteen_bytes(const int8_t *from, int32_t count) {
     return _mm_maskz_loadu_epi8(nnacl_lanes_s32_avx512(count), from);
 }
 
-/* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
 NNACL_ALWAYS_INLINE void nnacl_vector_dot(nnacl_vector *sum, nnacl_vector left, nnacl_vector right) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
+    nnacl_dot_vnni(sum, left, right);
 }
 
 /* Of the panels of a tile: channels first .. first + columns - 1 of `channels`. */

@@ -4,6 +4,7 @@
  * distance from that of its neighbour. */
 #include <string.h>
 
+#include "common/dot_vnni.h"
 #include "common/panels.h"
 #include "common/requant_avx512.h"
 #include "common/share.h"
@@ -25,11 +26,6 @@ typedef struct block {
     int8_t *y; /* at the first channel of the panels */
     int32_t channels;
 } block;
-
-/* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
-NNACL_ALWAYS_INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
-}
 
 /* What most layers under float-even need. */
 NNACL_ALWAYS_INLINE void store_saturated(const block *t, __m512i sums[COLUMNS][PANELS], int8_t *y,
@@ -112,7 +108,7 @@ NNACL_ALWAYS_INLINE void tile(const block *t, int32_t row, int32_t column, const
                 const __m512i left = _mm512_set1_epi32(quad);
 #pragma GCC unroll 3
                 for (int32_t j = 0; j < panels; j++) {
-                    dot(&sums[c][j], left, right[j]);
+                    nnacl_dot_vnni(&sums[c][j], left, right[j]);
                 }
             }
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 3 x 3 taps, 64 channels at a time: the bytes of the three lines are interleaved to quads, which vpdpbusd multiplies
  * by those of the weights. It takes bytes without a sign, so 128 is added to each and their sum taken off before. */
+#include "common/dot_vnni.h"
 #include "common/requant_avx512.h"
 #include "common/share.h"
 #include "conv/conv.h"
@@ -76,11 +77,6 @@ static void prepare_pixels(quads_row *row, const int8_t *packed, const int32_t *
     prepare(row, packed, biases, numbers, 0, NNACL_QUADS_BLOCK);
 }
 
-/* _mm512_dpbusd_epi32(), for which gcc 12 copies each sum to another register and back. */
-NNACL_ALWAYS_INLINE void dot(__m512i *sum, __m512i left, __m512i right) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(*sum) : "v"(left), "v"(right));
-}
-
 /* What stands in a block: a pixel, neighbouring ones, or every second one. */
 typedef enum quads_of { ONE, NEAR, APART } quads_of;
 
@@ -125,10 +121,10 @@ NNACL_ALWAYS_INLINE void output(const quads_row *row, int32_t column, int32_t ix
         const __m512i ab = _mm512_unpacklo_epi8(a, b), c0 = _mm512_unpacklo_epi8(c, none);
         const __m512i ab_high = _mm512_unpackhi_epi8(a, b), c0_high = _mm512_unpackhi_epi8(c, none);
         const int8_t *w = row->weights + kx * 4 * NNACL_QUADS_BLOCK;
-        dot(&sums[0], _mm512_unpacklo_epi16(ab, c0), _mm512_loadu_si512(w));
-        dot(&sums[1], _mm512_unpackhi_epi16(ab, c0), _mm512_loadu_si512(w + 64));
-        dot(&sums[2], _mm512_unpacklo_epi16(ab_high, c0_high), _mm512_loadu_si512(w + 128));
-        dot(&sums[3], _mm512_unpackhi_epi16(ab_high, c0_high), _mm512_loadu_si512(w + 192));
+        nnacl_dot_vnni(&sums[0], _mm512_unpacklo_epi16(ab, c0), _mm512_loadu_si512(w));
+        nnacl_dot_vnni(&sums[1], _mm512_unpackhi_epi16(ab, c0), _mm512_loadu_si512(w + 64));
+        nnacl_dot_vnni(&sums[2], _mm512_unpacklo_epi16(ab_high, c0_high), _mm512_loadu_si512(w + 128));
+        nnacl_dot_vnni(&sums[3], _mm512_unpackhi_epi16(ab_high, c0_high), _mm512_loadu_si512(w + 192));
     }
     if (scales) {
         const __m512i zero = _mm512_set1_epi32(row->requant[0].zero);

@@ -26,8 +26,8 @@
             _mm256_storeu_ps(y + i, expression);                                                                       \
         }                                                                                                              \
         if (i < count) {                                                                                               \
-            const __m256 v = nnacl_load_f32_avx2(x + i, count - i);                                                    \
-            nnacl_store_f32_avx2(y + i, expression, count - i);                                                        \
+            const __m256 v = nnacl_load_avx2(x + i, count - i);                                                        \
+            nnacl_store_avx2(y + i, expression, count - i);                                                            \
         }                                                                                                              \
     }
 
@@ -60,9 +60,9 @@
             NNACL_FUSED_PAIRS(NNACL_FUSED_VECTOR, NNACL_FUSED_VECTOR, expression)                                      \
         }                                                                                                              \
         if (i < count) {                                                                                               \
-            const __m256 a = operands[0].step == 0 ? one_a : nnacl_load_f32_avx2(as + i, count - i);                   \
-            const __m256 b = operands[1].step == 0 ? one_b : nnacl_load_f32_avx2(bs + i, count - i);                   \
-            nnacl_store_f32_avx2(y + i, expression, count - i);                                                        \
+            const __m256 a = operands[0].step == 0 ? one_a : nnacl_load_avx2(as + i, count - i);                       \
+            const __m256 b = operands[1].step == 0 ? one_b : nnacl_load_avx2(bs + i, count - i);                       \
+            nnacl_store_avx2(y + i, expression, count - i);                                                            \
         }                                                                                                              \
     }
 

@@ -8,18 +8,6 @@
 #include "elementwise/broadcast.h"
 #include "elementwise/elementwise.h"
 
-static inline __m256 nnacl_load_f32_avx2(const float *source, int32_t count) {
-    return count >= 8 ? _mm256_loadu_ps(source) : _mm256_maskload_ps(source, nnacl_lanes_avx2(count));
-}
-
-static inline void nnacl_store_f32_avx2(float *target, __m256 value, int32_t count) {
-    if (count >= 8) {
-        _mm256_storeu_ps(target, value);
-    } else {
-        _mm256_maskstore_ps(target, nnacl_lanes_avx2(count), value);
-    }
-}
-
 /* nnacl_clamp_f32() */
 static inline __m256 nnacl_clamp_avx2(__m256 value, __m256 low, __m256 high) {
     return _mm256_min_ps(high, _mm256_max_ps(low, value));
@@ -38,8 +26,8 @@ static inline __m256 nnacl_clamp_avx2(__m256 value, __m256 low, __m256 high) {
         (void)beta;                                                                                                    \
         const nnacl_range share = nnacl_share(ctx, p->count);                                                          \
         for (int32_t i = share.begin; i < share.end; i += 8) {                                                         \
-            const __m256 v = nnacl_load_f32_avx2(x + i, share.end - i);                                                \
-            nnacl_store_f32_avx2(y + i, expression, share.end - i);                                                    \
+            const __m256 v = nnacl_load_avx2(x + i, share.end - i);                                                    \
+            nnacl_store_avx2(y + i, expression, share.end - i);                                                        \
         }                                                                                                              \
     }
 
@@ -59,9 +47,9 @@ static inline __m256 nnacl_clamp_avx2(__m256 value, __m256 low, __m256 high) {
             float *y = (float *)out[0] + (ptrdiff_t)row * walk.width;                                                  \
             for (int32_t i = walk.begin; i < walk.end; i += 8) {                                                       \
                 const int32_t count = walk.end - i;                                                                    \
-                const __m256 a = one_a ? _mm256_broadcast_ss(a_row) : nnacl_load_f32_avx2(a_row + i, count);           \
-                const __m256 b = one_b ? _mm256_broadcast_ss(b_row) : nnacl_load_f32_avx2(b_row + i, count);           \
-                nnacl_store_f32_avx2(y + i, nnacl_clamp_avx2(expression, low, high), count);                           \
+                const __m256 a = one_a ? _mm256_broadcast_ss(a_row) : nnacl_load_avx2(a_row + i, count);               \
+                const __m256 b = one_b ? _mm256_broadcast_ss(b_row) : nnacl_load_avx2(b_row + i, count);               \
+                nnacl_store_avx2(y + i, nnacl_clamp_avx2(expression, low, high), count);                               \
             }                                                                                                          \
         }                                                                                                              \
     }
