@@ -14,7 +14,18 @@ import numpy as np
 from ...ir import Dim, Graph, Node, Quant, Value
 from ...rewrite import is_output, only_user
 from .edits import moved_quant, rebuild, substitute, takes_data
-from .layout_rules import BROADCASTING, ELEMENTWISE, RULES, Moved, Perm, compose, inverse, sizes_for, swap_reshape
+from .layout_rules import (
+    BROADCASTING,
+    ELEMENTWISE,
+    RULES,
+    Moved,
+    Perm,
+    compose,
+    inverse,
+    shuffle_parts,
+    sizes_for,
+    swap_reshape,
+)
 
 MAX_SWEEPS = 20
 """Each sweep follows a transpose through the whole graph; more than a few are needed only where branches wait."""
@@ -31,7 +42,7 @@ def run(graph: Graph) -> bool:
             if node.op == "transpose":
                 moved |= _join(graph, node) or _lift_through_reshape(graph, node)
             else:
-                moved |= _sink(graph, node) or _absorb(graph, node)
+                moved |= _sink(graph, node) or _split_shuffle(graph, node) or _absorb(graph, node)
         moved |= graph.remove_dead()
         if not moved:
             break
@@ -87,6 +98,35 @@ def _sink(graph: Graph, node: Node) -> bool:
     if moved.perm != tuple(sorted(moved.perm)):
         result = rebuild(graph, node, "transpose", [made], {"perm": moved.perm}, quant_from=node.output)
     return substitute(graph, node.output, result)
+
+
+def _split_shuffle(graph: Graph, node: Node) -> bool:
+    """Takes apart a transpose that mixes what the reshape behind it merges: one that only shuffles inside of that, and
+    one that goes on behind the reshape, where it is known to meet its inverse."""
+    source = _source(node.input(0)) if node.op == "reshape" and not takes_data(node) else None
+    if source is None or node.output.quant is not None or not node.output.type.is_static:
+        return False
+    parts = shuffle_parts(source.output.shape, node.output.shape, _perm(source))
+    if parts is None:
+        return False
+    inside, shape, outside = parts
+    if not any(_leads_back(graph, user, outside, LOOK_AHEAD) for user in node.output.users):
+        return False
+    mixed = rebuild(graph, node, "transpose", [source.input(0)], {"perm": inside})
+    flat = rebuild(graph, node, "reshape", [mixed], {"shape": shape})
+    return substitute(graph, node.output, rebuild(graph, node, "transpose", [flat], {"perm": outside}))
+
+
+def _leads_back(graph: Graph, node: Node, perm: Perm, depth: int) -> bool:
+    """Whether a transpose by ``perm`` that moves on meets its inverse, or a concat that other values reach by it."""
+    if node.op == "transpose":
+        return _perm(node) == inverse(perm)
+    if depth == 0 or takes_data(node) or node.op not in ELEMENTWISE | BROADCASTING | {"slice", "concat"}:
+        return False
+    sources = [_source(value) for value in node.inputs]
+    if node.op == "concat" and any(source is not None and _perm(source) == perm for source in sources):
+        return True
+    return any(_leads_back(graph, user, perm, depth - 1) for user in node.output.users)
 
 
 def _data_inputs(node: Node) -> Sequence[int]:
@@ -186,6 +226,8 @@ def _lift_through_reshape(graph: Graph, node: Node) -> bool:
     if reshape is None or reshape.op != "reshape" or _source(reshape.input(0)) is None:
         return False
     if only_user(graph, reshape.output) is not node or takes_data(reshape):
+        return False
+    if any(_leads_back(graph, user, _perm(node), LOOK_AHEAD) for user in node.output.users):
         return False
     before, after = reshape.input(0), node.output
     swapped = swap_reshape(reshape.output.shape, before.shape, inverse(_perm(node)))

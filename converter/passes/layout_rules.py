@@ -148,6 +148,26 @@ def swap_reshape(shape: Sequence[Dim], target: Sequence[Dim], perm: Perm) -> tup
     return None if new is None else (new, inverse(ordered))
 
 
+def shuffle_parts(
+    shape: Sequence[Dim], target: Sequence[Dim], perm: Perm
+) -> tuple[Perm, tuple[int, ...], Perm] | None:
+    """For ``reshape(transpose(x, perm), target)`` with axes that do not lie together in x: (inside, new, outside), so
+    that it equals ``transpose(reshape(transpose(x, inside), new), outside)``, where ``inside`` only changes the order
+    within the groups of axes that are merged. None when nothing is left for ``outside``.
+    """
+    if not all(isinstance(dim, int) and dim > 0 for dim in (*shape, *target)):
+        return None
+    groups = _groups([int(dim) for dim in shape], [int(dim) for dim in target])
+    if not all(sources and targets for sources, targets in groups):
+        return None
+    groups.sort(key=lambda group: min(perm[axis] for axis in group[0]))
+    inside = tuple(perm[axis] for sources, _ in groups for axis in sources)
+    order = tuple(axis for _, targets in groups for axis in targets)
+    if inside == tuple(sorted(inside)) or order == tuple(sorted(order)):
+        return None
+    return inside, tuple(int(target[axis]) for axis in order), inverse(order)
+
+
 _PRIMES = (2**61 - 1, 2**89 - 1, 2**107 - 1, 2**127 - 1)
 """Stand for symbols, since they divide no size."""
 

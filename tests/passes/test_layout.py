@@ -357,3 +357,21 @@ def test_a_transpose_is_not_handed_to_and_fro() -> None:
     finish(graph, y=graph.add("add", [product, turned]).output, z=graph.add("neg", [turned]).output)
     layout.run(graph)
     assert not layout.run(graph), "all is settled after the first time"
+
+
+def test_shuffled_channels_that_part() -> None:
+    """The unit of ShuffleNet: one half of the shuffled channels goes on to layers, the other one past them."""
+
+    def unit(g: Graph, x: Value) -> Value:
+        split = g.add("reshape", [x], {"shape": (2, 2, 2, 5, 6)}).output
+        mixed = g.add("reshape", [_transpose(g, split, (0, 2, 1, 3, 4))], {"shape": (2, 4, 5, 6)}).output
+        halves = [
+            g.add("slice", [mixed], {"start": (0, start, 0, 0), "size": (2, 2, 5, 6), "step": (1, 1, 1, 1)}).output
+            for start in (0, 2)
+        ]
+        layer = g.add("softmax", [_transpose(g, halves[1], (0, 2, 3, 1))], {"axis": 3}).output
+        return g.add("concat", [halves[0], _transpose(g, layer, (0, 3, 1, 2))], {"axis": 1}).output
+
+    graph = _between(lambda g, x: unit(g, unit(g, x)))
+    assert run_pass(layout, graph)
+    assert ops_of(graph).count("transpose") == 4, "one at each end, and the shuffles themselves"
