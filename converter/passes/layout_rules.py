@@ -148,9 +148,7 @@ def swap_reshape(shape: Sequence[Dim], target: Sequence[Dim], perm: Perm) -> tup
     return None if new is None else (new, inverse(ordered))
 
 
-def shuffle_parts(
-    shape: Sequence[Dim], target: Sequence[Dim], perm: Perm
-) -> tuple[Perm, tuple[int, ...], Perm] | None:
+def shuffle_parts(shape: Sequence[Dim], target: Sequence[Dim], perm: Perm) -> tuple[Perm, tuple[int, ...], Perm] | None:
     """For ``reshape(transpose(x, perm), target)`` with axes that do not lie together in x: (inside, new, outside), so
     that it equals ``transpose(reshape(transpose(x, inside), new), outside)``, where ``inside`` only changes the order
     within the groups of axes that are merged. None when nothing is left for ``outside``.
