@@ -24,7 +24,7 @@ from ...ir import Dim, Graph, Quant, TensorType, Value, unique_name
 from ...nnacl_kernels import catalogue
 from ...ops.shape_rules import within_ranges
 from ..passes.edits import carry_decoded
-from ..passes.fold_constants import folded_output
+from ..passes.fold_constants import folded_output, folded_outputs
 from .onnx_words import texts_of
 from .problems import attribute_in
 
@@ -469,10 +469,15 @@ class Builder:
         self._imply(node.implied)
         for value in node.outputs:
             value.name = self.unique(f"{self.label}_{op}")
+        results = list(node.outputs)
+        if (folded := folded_outputs(node)) is not None:
+            results = [constant(array, value.name) for array, value in zip(folded, results, strict=True)]
+            self.graph.remove(node)
+        for value in results:
             self._note(value)
         if not any(a is not None and a is not b and a.dtype is DType.f64 for a, b in zip(inputs, fitting, strict=True)):
-            return list(node.outputs)
-        return [self.cast(value, DType.f64) if value.dtype is DType.f32 else value for value in node.outputs]
+            return results
+        return [self.cast(value, DType.f64) if value.dtype is DType.f32 else value for value in results]
 
     def _imply(self, sizes: Mapping[str, int]) -> None:
         for symbol, size in sizes.items():

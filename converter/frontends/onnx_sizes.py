@@ -30,13 +30,23 @@ RANDOM = frozenset(
 )
 """Operators whose result is not a function of their inputs."""
 
+OWN = frozenset(
+    {
+        *("Slice", "Unique", "Dropout", "AveragePool", "LpPool", "MaxPool", "ReduceSumSquare"),
+        *("Hardmax", "LogSoftmax", "Softmax", "SoftmaxCrossEntropyLoss"),
+    }
+)
+"""Operators that ONNX's evaluator computes otherwise than ONNX Runtime does: where slices with negative steps end, the
+axis of an unsorted Unique, windows beyond the padding, softmax over all dimensions behind an axis as before opset 13,
+and others. Their rows compute them, as they would at run time."""
+
 MAX_COMPUTED_BYTES = 1 << 28
 """A result larger than this is not computed at conversion."""
 
 
 def compute(node: OnnxNode) -> list[np.ndarray] | None:
     """The outputs of a node whose inputs are all constant, or None when they are not or ONNX cannot tell."""
-    if node.op in RANDOM | QUANTIZING or any(attribute.HasField("g") for attribute in node.proto.attribute):
+    if node.op in RANDOM | QUANTIZING | OWN or any(attribute.HasField("g") for attribute in node.proto.attribute):
         return None
     if node.op in MOVING and any(isinstance(entry, Value) and entry.decoded_from is not None for entry in node.entries):
         return None  # its row keeps the origin

@@ -29,21 +29,29 @@ def run(graph: Graph) -> bool:
 
 def folded_output(node: Node) -> np.ndarray | None:
     """The data of a node's only output when all inputs are constant, else None."""
-    if len(node.outputs) != 1 or any(value is not None and not value.is_constant for value in node.inputs):
+    if len(node.outputs) != 1 or not node.output.type.is_static:
+        return None
+    found = folded_outputs(node)
+    return None if found is None else found[0]
+
+
+def folded_outputs(node: Node) -> list[np.ndarray] | None:
+    """The data of all outputs of a node when all inputs are constant, else None."""
+    if node.subgraphs or any(value is not None and not value.is_constant for value in node.inputs):
         return None
     opdef = ops.get(node.op)
-    if node.subgraphs:
-        return None
     if opdef.quant is not None and opdef.quant.materialize is not None and _is_quantized(node):
         return None
-    type = node.output.type
     given = sum(value.type.nbytes for value in node.inputs if value is not None)
-    if not type.is_static or type.nbytes > max(MAX_FOLDED_BYTES, given):
+    most = max(MAX_FOLDED_BYTES, given)
+    if any(output.type.is_static and output.type.nbytes > most for output in node.outputs):
         return None
     arrays = [None if value is None else value.data for value in node.inputs]
-    (result,) = opdef.reference(arrays, node.attrs)
-    array = np.asarray(result, dtype=type.dtype.numpy)
-    return out_of_memory(np.ascontiguousarray(array).reshape(array.shape))
+    results = [
+        np.asarray(result, dtype=output.dtype.numpy)
+        for result, output in zip(opdef.reference(arrays, node.attrs), node.outputs, strict=True)
+    ]
+    return [out_of_memory(np.ascontiguousarray(array).reshape(array.shape)) for array in results]
 
 
 def _is_quantized(node: Node) -> bool:
