@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from .dtypes import DType
 
 PREFIX = "labels/"
@@ -25,6 +27,22 @@ def set_labels(metadata: dict[str, str], name: str, texts: Sequence[str]) -> Non
 def labels_in(metadata: Mapping[str, str]) -> dict[str, list[str]]:
     """The texts of all tensors that have some, by name."""
     return {key.removeprefix(PREFIX): text.split("\n") for key, text in metadata.items() if key.startswith(PREFIX)}
+
+
+def positions_of(array: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """s64: the position of each text of an array, -1 for one that is not there."""
+    places = {label: index for index, label in reversed(list(enumerate(labels)))}
+    found = [places.get(str(item), -1) for item in array.reshape(-1).tolist()]
+    return np.asarray(found, np.int64).reshape(array.shape)
+
+
+def texts_of(positions: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """The texts at some positions; behind and in front of the list a text that is not in it."""
+    other = "?"
+    while other in labels:
+        other += "?"
+    items = [labels[item] if 0 <= item < len(labels) else other for item in positions.reshape(-1).tolist()]
+    return np.array(items, object).reshape(positions.shape)
 
 
 def are_positions(dtype: DType) -> bool:

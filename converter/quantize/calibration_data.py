@@ -20,6 +20,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...ir import Graph, Value
+from ...texts import labels_in, positions_of
 from .data_remarks import DataLook
 from .images import IMAGE_SUFFIXES, ImageOptions, read_image
 
@@ -71,6 +72,8 @@ class CalibrationSet:
     where: str
     limit: int | None = None
     """No more samples than this are read."""
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Texts, by input, of which the model takes the positions."""
     look: DataLook = field(default_factory=DataLook)
     """At the samples, when all of them were read the last time."""
 
@@ -79,7 +82,7 @@ class CalibrationSet:
         look = DataLook()
         count, before, offset, height = 0, "", 0, 0
         for place, arrays in self.blocks():
-            named = self._named(place, arrays)
+            named = self._numbers(self._named(place, arrays))
             offset = offset + height if place == before else 0
             before, height = place, max((array.shape[0] for array in named.values() if array.ndim), default=0)
             for feed in _feeds(named, self.inputs, place, offset):
@@ -109,6 +112,13 @@ class CalibrationSet:
         _require_inputs(wanted, arrays, arrays, place)
         return {name: arrays[name] for name in wanted}
 
+    def _numbers(self, arrays: Arrays) -> Arrays:
+        """The arrays, with positions in place of texts."""
+        return {
+            name: positions_of(array, self.labels[name]) if array.dtype.kind == "U" and name in self.labels else array
+            for name, array in arrays.items()
+        }
+
 
 def _require_inputs(wanted: Sequence[str], found: Collection[str], held: Collection[str], place: object) -> None:
     missing = [name for name in wanted if name not in found]
@@ -130,9 +140,21 @@ def open_calibration(
     a list of samples. A sample of a function or list is a dict by input name, a sequence in the order of the inputs, or
     an array where the model has one input.
 
+    Texts count as their positions in the labels of the input (``microlith/texts.py``).
+
     Raises CalibrationError when there is no such source; what is wrong with its data shows when it is read.
     """
-    inputs = list(graph.inputs)
+    found = _opened(source, list(graph.inputs), images, limit)
+    found.labels = labels_in(graph.metadata)
+    return found
+
+
+def _opened(
+    source: str | Path | Callable[[], Iterable[Any]] | Iterable[Any],
+    inputs: Sequence[Value],
+    images: ImageOptions | None,
+    limit: int | None,
+) -> CalibrationSet:
     if isinstance(source, str) and not source.strip():
         raise CalibrationError("the name of the data is empty", hint="a .npz file, a folder, or module:function")
     if images is not None and images != ImageOptions() and not _holds_pictures(source):
@@ -249,7 +271,7 @@ def _as_array(sample: Any, place: str) -> np.ndarray:
         array = np.asarray(sample)
     except Exception as error:  # lists of unequal lengths, and what does not turn into an array
         raise CalibrationError(f"is no array: {error}", where=place, hint=SAMPLES_HINT) from error
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiubU" or (array.dtype.kind == "U" and isinstance(sample, str)):
         raise CalibrationError(f"is {type(sample).__name__}, no array of numbers", where=place, hint=SAMPLES_HINT)
     return array
 

@@ -20,6 +20,7 @@ from ..errors import InputError, TargetError
 from ..evaluate import evaluate_all
 from ..float_layers import computes_floats
 from ..ir import Graph, Node, Quant, Value
+from ..texts import labels_in
 
 ENGINES = {
     "original": "the engine that the model is made for: ONNX Runtime or LiteRT, without optimisations",
@@ -41,6 +42,8 @@ class Port:
     shape: tuple[int | str, ...]
     dtype: np.dtype[Any]
     quant: Quant | None = None
+    texts: tuple[str, ...] = ()
+    """What its integers stand for."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,10 @@ class Engine:
 class _GraphEngine(Engine):
     def __init__(self, graph: Graph, label: str) -> None:
         self.graph, self.label = graph, label
-        self.inputs = [Port(v.name, v.shape, v.dtype.numpy, v.quant) for v in graph.inputs]
+        texts = labels_in(graph.metadata)
+        self.inputs = [
+            Port(v.name, v.shape, v.dtype.numpy, v.quant, tuple(texts.get(v.name, ()))) for v in graph.inputs
+        ]
         self.layers = [_layer(graph, node, value) for node in graph.nodes for value in node.outputs]
         self.values = {value.name: value for node in graph.nodes for value in node.outputs}
 

@@ -14,6 +14,7 @@ from ..dtypes import DType
 from ..errors import InputError
 from ..ir import Graph, TensorType, Value
 from ..numerics import CONTRACTS, quantize_array
+from ..texts import positions_of, set_labels, texts_of
 from .differences import to_real
 from .engines import Arrays, Port
 from .matching import stem
@@ -28,6 +29,8 @@ def load_samples(
     from ..converter.quantize.images import ImageOptions
 
     graph = Graph(inputs=[Value(p.name, TensorType(DType.from_numpy(p.dtype), p.shape)) for p in ports])
+    for port in ports:
+        set_labels(graph.metadata, port.name, port.texts)
     return open_calibration(source, graph, ImageOptions(**(images or {})), limit)
 
 
@@ -54,7 +57,14 @@ class InputMap:
 
     def convert(self, feed: Mapping[str, np.ndarray]) -> Arrays:
         """A sample of ``a`` as ``b`` takes it: same axes or channels moved, quantized where ``b`` wants integers."""
-        return {b.name: _convert(feed[a.name], a, b, self.rounding) for a, b in self.pairs}
+        return {b.name: _convert(_renumbered(feed[a.name], a, b), a, b, self.rounding) for a, b in self.pairs}
+
+
+def _renumbered(array: np.ndarray, a: Port, b: Port) -> np.ndarray:
+    """Positions in the texts of ``a`` as those in the texts of ``b``, where both have texts."""
+    if a.texts == b.texts or not a.texts or not b.texts:
+        return array
+    return positions_of(texts_of(array, a.texts), b.texts).astype(array.dtype)
 
 
 def agreed_ports(a: Sequence[Port], b: Sequence[Port], given: Mapping[str, Sequence[int]], where: str) -> list[Port]:

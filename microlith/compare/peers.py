@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import InputError, ModelFormatError
 from ..ir import Quant
+from ..texts import labels_in, positions_of, texts_of
 from .engines import Arrays, Engine, Layer, Port
 
 _ONNX_TYPES = {
@@ -27,7 +28,10 @@ _ONNX_TYPES = {
     "tensor(int64)": np.int64,
     "tensor(uint64)": np.uint64,
     "tensor(bool)": np.bool_,
+    "tensor(string)": np.int64,
 }
+TEXT = "tensor(string)"
+"""Texts are told as positions in a list (``microlith/texts.py``)."""
 
 
 def open_original(path: Path, label: str, shapes: Mapping[str, Sequence[int]] | None) -> Engine | None:
@@ -73,11 +77,22 @@ class OnnxRuntimeEngine(Engine):
             if name
         ]
         self.session = self._open([])
+        self.texts = self._texts(path)
         self.inputs = [
-            Port(item.name, tuple(item.shape), np.dtype(_ONNX_TYPES[item.type]))
+            Port(item.name, tuple(item.shape), np.dtype(_ONNX_TYPES[item.type]), None, tuple(texts))
             for item in self.session.get_inputs()
-            if item.type in _ONNX_TYPES
+            if item.type in _ONNX_TYPES and ((texts := self.texts.get(item.name, ())) or item.type != TEXT)
         ]
+
+    def _texts(self, path: Path) -> Mapping[str, Sequence[str]]:
+        """What stands for the texts of inputs and outputs in a converted model, by name, where there are texts."""
+        from ..converter import import_model
+
+        ports = (*self.session.get_inputs(), *self.session.get_outputs())
+        if all(item.type != TEXT for item in ports):
+            return {}
+        found = labels_in(import_model(path).metadata)
+        return {item.name: found[item.name] for item in ports if item.type == TEXT and item.name in found}
 
     def _open(self, wanted: Sequence[str]) -> Any:
         """A session with the wanted tensors as outputs."""
@@ -103,10 +118,14 @@ class OnnxRuntimeEngine(Engine):
         results = []
         for feed in feeds:
             try:
-                arrays = self.session.run(list(wanted), dict(feed))
+                given = {n: texts_of(a, self.texts[n]) if n in self.texts else a for n, a in feed.items()}
+                arrays = self.session.run(list(wanted), given)
             except Exception as error:
                 raise InputError(f"ONNX Runtime cannot run it: {_first_line(error)}", where=self.label) from error
-            pairs = zip(wanted, arrays, strict=True)
+            pairs = [
+                (name, positions_of(array, self.texts[name]) if name in self.texts else array)
+                for name, array in zip(wanted, arrays, strict=True)
+            ]
             results.append({name: a for name, a in pairs if isinstance(a, np.ndarray) and a.dtype.kind in "fiub"})
         return results
 
