@@ -46,6 +46,8 @@ def _of_each_element(g: Builder, node: OnnxNode, x: Value) -> Value:
     for value, name in zip(parameters, ("scale", "B", "mean", "var"), strict=True):
         if not _fits(value, x.shape[1:]):
             raise Reject(f"input '{name}' has shape {value.shape}, each of the batch has {x.shape[1:]}")
+        for axis, size in enumerate(value.shape, start=1):
+            g.implies(x, axis, size)
     scale, offset, mean, variance = parameters
     epsilon = g.const(np.float32(node.real("epsilon", 1e-5)), "epsilon")
     factor = g.add("mul", [scale, g.add("rsqrt", [g.add("add", [variance, epsilon])])])

@@ -37,10 +37,20 @@ def _kernel(g: Builder, node: OnnxNode, x: Value, vectors: np.ndarray, kind: str
 
 
 def _features(g: Builder, node: OnnxNode) -> tuple[Value, int]:
+    """The input, and how many features its rows have; where that is open the support vectors tell it."""
     x = g.cast(node.value(0), DType.f32)
-    if len(x.shape) != 2 or isinstance(x.shape[1], str):
-        raise Reject(f"the input has shape {x.shape}, expected rows of a known number of features")
-    return x, x.shape[1]
+    if len(x.shape) != 2:
+        raise Reject(f"the input has shape {x.shape}, expected rows of features")
+    features = x.shape[1]
+    if isinstance(features, int):
+        return x, features
+    count = node.integer("n_supports", 0) or sum(node.integers("vectors_per_class") or [])
+    numbers = len(node.reals("support_vectors" if count else "coefficients") or [])
+    if numbers == 0 or numbers % max(count, 1):
+        raise Reject(f"{numbers} numbers for {count} support vectors")
+    features = numbers // max(count, 1)
+    g.implies(x, 1, features)
+    return x, features
 
 
 def svm_regressor(g: Builder, node: OnnxNode) -> Value:

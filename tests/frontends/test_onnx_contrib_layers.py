@@ -306,3 +306,29 @@ def runtime_results(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray], fol
     modelfile.save(convert(save(model, folder)), folder / "model.lith")
     with microlith.load(folder / "model.lith") as session:
         return dict(session.run(feeds))
+
+
+def test_one_class_decides_as_exact_sums_do(tmp_path: Path) -> None:
+    """Rows apart from those on the boundary, where a support vector lies and any order of sums gives another sign."""
+    x, vectors, weights = numbers(150, 4), numbers(60, 4), np.abs(numbers(60, seed=2))
+    likeness = np.exp(-0.4 * np.square(x[:, None].astype(np.float64) - vectors).sum(axis=2)) @ weights.astype(
+        np.float64
+    )
+    rho = np.float32(-likeness[17])  # row 17 lies on the boundary
+    attrs = {
+        "kernel_type": "RBF",
+        "kernel_params": [0.4, 0.0, 3.0],
+        "n_supports": 60,
+        "support_vectors": vectors.reshape(-1).tolist(),
+        "coefficients": weights.tolist(),
+        "rho": [float(rho)],
+        "one_class": 1,
+    }
+    node = helper.make_node("SVMRegressor", ["x"], ["y"], domain="ai.onnx.ml", **attrs)
+    model = make_model([node], {"x": ("rows", "features")}, ["y"], domains=["ai.onnx.ml"])
+    assert convert(save(model, tmp_path)).inputs[0].shape == ("rows", 4)
+    (result,) = runtime_results(model, {"x": x}, tmp_path).values()
+    margin = likeness + rho
+    clear = np.abs(margin) > 1e-5 * likeness
+    assert np.count_nonzero(~clear) == 1
+    np.testing.assert_array_equal(result.reshape(-1)[clear], np.sign(margin[clear]))
