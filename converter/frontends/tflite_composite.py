@@ -10,6 +10,7 @@ from microlith.dtypes import DType
 from microlith.ir import Value
 
 from .tflite_graph import Row, TfliteNode, axis_of, require
+from .tflite_open import is_computed, numbers
 
 # Positions.
 
@@ -27,6 +28,8 @@ def _arg(op: str) -> Row:
 
 
 def range_(node: TfliteNode) -> Value:
+    if is_computed(node, 0, 1, 2):
+        return numbers(node)
     start, limit, delta = (node.array(index, what) for index, what in ((0, "start"), (1, "limit"), (2, "delta")))
     require(start.size == limit.size == delta.size == 1, "start, limit and delta are not scalars")
     first, last, step = (array.reshape(-1)[0] for array in (start, limit, delta))

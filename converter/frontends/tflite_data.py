@@ -10,12 +10,16 @@ import numpy as np
 from microlith.dtypes import DType
 from microlith.ir import Value
 
+from . import tflite_open as open_
 from .tflite_graph import Reject, Row, TfliteNode, axis_of, require
 from .tflite_lut import rescale_table
+from .tflite_open import is_computed, is_open
 
 
 def reshape(node: TfliteNode) -> Value:
     x = node.value(0)
+    if is_open(x) or is_computed(node, 1):
+        return open_.reshape(node)
     return copy(node, x, reshaped(node, x.type.static_shape))
 
 
@@ -43,6 +47,8 @@ def copy(node: TfliteNode, x: Value, shape: Sequence[int]) -> Value:
 
 
 def squeeze(node: TfliteNode) -> Value:
+    if is_open(node.value(0)):
+        return open_.squeeze(node)
     return copy(node, node.value(0), squeezed(node, node.shape(0)))
 
 
@@ -56,6 +62,8 @@ def squeezed(node: TfliteNode, shape: Sequence[int]) -> list[int]:
 
 
 def expand_dims(node: TfliteNode) -> Value:
+    if is_open(node.value(0)):
+        return open_.expand_dims(node)
     return copy(node, node.value(0), expanded(node, node.shape(0)))
 
 
@@ -68,15 +76,17 @@ def expanded(node: TfliteNode, shape: Sequence[int]) -> list[int]:
 
 
 def shape_of(node: TfliteNode) -> Value:
+    if is_open(node.value(0)):
+        return open_.shape_of(node)
     return node.const(np.array(node.shape(0), node.output_type().dtype.numpy))
 
 
 def rank_of(node: TfliteNode) -> Value:
-    return node.const(np.array(len(node.shape(0)), np.int32))
+    return node.const(np.array(len(node.value(0).shape), np.int32))
 
 
 def transpose(node: TfliteNode) -> Value:
-    x, rank = node.value(0), len(node.shape(0))
+    x, rank = node.value(0), len(node.value(0).shape)
     perm = [axis_of(axis, rank) for axis in node.ints(1, "the permutation")]
     require(sorted(perm) == list(range(rank)), f"{perm} is no permutation of {rank} dimensions")
     return node.add("transpose", [x], {"perm": tuple(perm)}, quant=node.output_quant())
@@ -111,6 +121,8 @@ def pack(node: TfliteNode) -> Value:
     options = node.options("PackOptions", required=True)
     values = node.all_values()
     require(len(values) > 0, "no inputs")
+    if any(map(is_open, values)):
+        return open_.pack(node, values, options.Axis())
     shape = list(values[0].type.static_shape)
     axis = axis_of(options.Axis(), len(shape) + 1)
     shape.insert(axis, 1)
@@ -122,6 +134,8 @@ def pack(node: TfliteNode) -> Value:
 
 def part(node: TfliteNode, x: Value, axis: int, start: int, size: int) -> Value:
     """The entries start .. start + size - 1 along one axis."""
+    if is_open(x):
+        return open_.cut(node, x, [(axis, start, start + size, 1)])
     starts, sizes = [0] * len(x.shape), list(x.type.static_shape)
     starts[axis], sizes[axis] = start, size
     attrs = {"start": tuple(starts), "size": tuple(sizes), "step": (1,) * len(sizes)}
@@ -130,10 +144,13 @@ def part(node: TfliteNode, x: Value, axis: int, start: int, size: int) -> Value:
 
 def unpack(node: TfliteNode) -> list[Value]:
     options = node.options("UnpackOptions", required=True)
-    x, shape = node.value(0), list(node.shape(0))
+    x, shape = node.value(0), list(node.value(0).shape)
     axis = axis_of(options.Axis(), len(shape))
     require(shape[axis] == node.n_outputs, f"{node.n_outputs} outputs of dimension {shape[axis]}")
-    rest = shape[:axis] + shape[axis + 1 :]
+    if is_open(x):
+        parts = [part(node, x, axis, index, 1) for index in range(node.n_outputs)]
+        return [node.add("squeeze", [value], {"axes": 1 << axis}, quant=x.quant) for value in parts]
+    rest = list(node.shape(0)[:axis] + node.shape(0)[axis + 1 :])
     return [node.reshape(part(node, x, axis, index, 1), rest) for index in range(node.n_outputs)]
 
 
@@ -141,7 +158,7 @@ def split(node: TfliteNode) -> list[Value]:
     axes, x = node.ints(0, "the axis"), node.value(1)
     require(len(axes) == 1, f"{len(axes)} axes")
     axis = axis_of(axes[0], len(x.shape))
-    size, count = x.type.static_shape[axis], node.n_outputs
+    size, count = known_size(x, axis), node.n_outputs
     require(count > 0 and size % count == 0, f"dimension {size} does not divide into {count} parts")
     return _parts(node, x, axis, [size // count] * count)
 
@@ -150,12 +167,20 @@ def split_v(node: TfliteNode) -> list[Value]:
     x, sizes, axes = node.value(0), node.ints(1, "the sizes"), node.ints(2, "the axis")
     require(len(axes) == 1, f"{len(axes)} axes")
     axis = axis_of(axes[0], len(x.shape))
-    total = x.type.static_shape[axis]
+    total = known_size(x, axis)
     if sizes.count(-1) == 1:
         rest = total - sum(size for size in sizes if size != -1)
         sizes = [rest if size == -1 else size for size in sizes]
     require(min(sizes, default=0) >= 0 and sum(sizes) == total, f"sizes {sizes} of dimension {total}")
     return _parts(node, x, axis, sizes)
+
+
+def known_size(x: Value, axis: int) -> int:
+    """The size of one dimension. Reject when only a run tells it."""
+    dim = x.shape[axis]
+    require(isinstance(dim, int), f"the size of dimension {axis} is known at run time only")
+    assert isinstance(dim, int)
+    return dim
 
 
 def _parts(node: TfliteNode, x: Value, axis: int, sizes: Sequence[int]) -> list[Value]:
@@ -164,6 +189,8 @@ def _parts(node: TfliteNode, x: Value, axis: int, sizes: Sequence[int]) -> list[
 
 
 def slice_(node: TfliteNode) -> Value:
+    if is_open(node.value(0)) or is_computed(node, 1, 2):
+        return open_.slice_(node)
     x, shape = node.value(0), node.shape(0)
     begin, size = node.ints(1, "the start"), node.ints(2, "the size")
     require(len(begin) == len(size) == len(shape), f"start {begin} and size {size} for shape {list(shape)}")
@@ -178,6 +205,8 @@ def slice_(node: TfliteNode) -> Value:
 
 def strided_slice(node: TfliteNode) -> Value:
     options = node.options("StridedSliceOptions", required=True)
+    if is_open(node.value(0)) or is_computed(node, 1, 2):
+        return open_.strided_slice(node)
     x, shape = node.value(0), node.shape(0)
     begin, end, stride = (node.ints(i, what) for i, what in ((1, "the start"), (2, "the end"), (3, "the stride")))
     require(len(begin) == len(end) == len(stride), f"start {begin}, end {end}, stride {stride}")
@@ -246,13 +275,15 @@ def _paddings(node: TfliteNode) -> tuple[list[int], list[int]]:
 def pad(node: TfliteNode) -> Value:
     """PAD and PADV2; without a value, integers are filled with the zero point."""
     x, quant = node.value(0), node.output_quant()
-    before, after = _paddings(node)
     if node.has(2):
         value = node.reshape(node.value(2), (1,))
         require(value.dtype is x.dtype, f"a {value.dtype.name} value for a {x.dtype.name} tensor")
     else:
         zero = int(quant.zero_point[0]) if quant is not None else 0
         value = node.const(np.array([zero], x.dtype.numpy), quant, suffix="value")
+    if is_open(x) or is_computed(node, 1):
+        return node.add("pad", [x, value, open_.pads(node)], {"mode": 0}, quant=quant)
+    before, after = _paddings(node)
     attrs = {"before": tuple(before), "after": tuple(after), "mode": 0}
     return node.add("pad", [x, value], attrs, quant=quant)
 
@@ -338,6 +369,8 @@ def _real_rows(node: TfliteNode, indices: Value, table: Value) -> Value:
 
 
 def tile(node: TfliteNode) -> Value:
+    if is_open(node.value(0)) or is_computed(node, 1):
+        return open_.tile(node)
     x, shape = node.value(0), node.shape(0)
     times = node.ints(1, "the multiples")
     require(len(times) == len(shape) and min(times, default=0) >= 0, f"multiples {times} for shape {list(shape)}")
@@ -354,10 +387,14 @@ def tile(node: TfliteNode) -> Value:
 
 
 def broadcast_to(node: TfliteNode) -> Value:
+    if is_computed(node, 1):
+        return open_.expand(node, node.value(0), 1)
     return node.add("expand", [node.value(0)], {"shape": tuple(node.ints(1, "the shape"))}, quant=node.output_quant())
 
 
 def fill(node: TfliteNode) -> Value:
+    if is_computed(node, 0):
+        return open_.expand(node, node.value(1), 0)
     shape = node.ints(0, "the shape")
     require(min(shape, default=0) >= 0, f"shape {shape} has a negative size")
     return node.add("expand", [node.value(1)], {"shape": tuple(shape)}, quant=node.output_quant())

@@ -20,8 +20,9 @@ MOST = 1 << 24
 
 def gather_nd(node: TfliteNode) -> Value:
     x, indices = node.value(0), node.value(1)
-    shape, picks = node.shape(0), node.shape(1)
-    require(len(picks) >= 1 and 1 <= picks[-1] <= len(shape), f"indices {list(picks)} for shape {list(shape)}")
+    shape, picks = x.shape, indices.shape
+    known = len(picks) >= 1 and isinstance(picks[-1], int) and 1 <= picks[-1] <= len(shape)
+    require(known, f"indices {list(picks)} for shape {list(shape)}")
     if indices.dtype is DType.s16:
         indices = node.add("cast", [indices], {"to": DType.s32.value})
     require(indices.dtype in INDEX_TYPES, f"indices are {indices.dtype.name}")

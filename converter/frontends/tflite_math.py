@@ -19,6 +19,7 @@ from . import tflite_lut as lut
 from .tflite_data import part
 from .tflite_graph import NO_CLAMP, Reject, Row, TfliteNode, axis_of, fused_clamp, is_shifted, require
 from .tflite_int16 import is_int16
+from .tflite_open import same
 from .tflite_roots import rsqrt_table, sqrt_table
 
 _MOST_MATRICES = 256
@@ -469,7 +470,7 @@ def cast(node: TfliteNode) -> Value:
     require(not is_shifted(node.input_tensor(0)) and not is_shifted(target), "quantized uint8 is not supported")
     assert target.dtype is not None
     if x.dtype is target.dtype:
-        return node.add("reshape", [x], {"shape": x.type.static_shape})
+        return same(node, x)
     return node.add("cast", [x], {"to": target.dtype.value})
 
 

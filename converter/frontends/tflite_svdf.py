@@ -115,6 +115,7 @@ def _scale(quant: Quant | None) -> float:
 
 
 def _zero(quant: Quant | None) -> int:
+    require(quant is not None and quant.is_per_tensor, "a tensor needs one zero point")
     assert quant is not None
     return int(quant.zero_point[0])
 

@@ -7,6 +7,7 @@ int32. MediaPipe's counts them in the window, row * width of the window + column
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from microlith.ir import Value
 from .tflite_conv import window_padding
 from .tflite_graph import Row, TfliteNode, fused_clamp, require
 
+_MOST = 1 << 28
+"""Elements of an image."""
 _TENTH = np.float32(0.1)
 """What MediaPipe adds to positions, so that they survive rounding."""
 
@@ -69,6 +72,7 @@ def _inner(options: Mapping[str, Any], name: str) -> tuple[int, int]:
 def _image(node: TfliteNode, index: int = 0) -> tuple[int, int, int, int]:
     x, shape = node.value(index), node.shape(index)
     require(len(shape) == 4 and x.dtype is DType.f32, f"{x.dtype.name} of shape {list(shape)}")
+    require(max(shape) <= _MOST and math.prod(shape) <= _MOST, f"shape {list(shape)} is too large")
     n, h, w, c = shape
     return n, h, w, c
 

@@ -101,6 +101,7 @@ def _quotient(node: Node, total: list[Dim], known: list[Dim]) -> Dim:
         require(node, below != 0 and above % below == 0, f"{above} elements do not divide by {below}")
         return above // below
     if isinstance(below, int):
+        require(node, below != 0, f"{above} elements do not divide by 0")
         number = int(np.prod([dim for dim in total if isinstance(dim, int)], dtype=np.int64))
         symbols = [dim for dim in total if isinstance(dim, str)]
         if number % below == 0:

@@ -101,5 +101,5 @@ def test_generated_code_has_the_loop(tmp_path: Path) -> None:
 
 def test_other_slices_stay(tmp_path: Path) -> None:
     """What is behind begins one row later: no row is replaced, so that this is no list."""
-    with pytest.raises(UnsupportedError, match="computed at run time"):
+    with pytest.raises(UnsupportedError, match="start of dimension 0 is computed"):
         import_tflite(loop_over_rows(behind=2))
