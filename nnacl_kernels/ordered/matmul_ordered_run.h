@@ -22,18 +22,15 @@ static inline void nnacl_matmul_ordered_run(const nnacl_ctx *ctx, const void *pa
     for (int32_t row = rows.begin; row < rows.end; row++) {
         const float *factors = a + (ptrdiff_t)row * p->depth;
         const float *matrix = b + (ptrdiff_t)(row / p->rows) * p->depth * p->columns;
+        float *sums = y + (ptrdiff_t)row * p->columns;
+        for (int32_t column = 0; column < p->columns; column++) {
+            sums[column] = bias ? bias[column] : 0.0f;
+        }
         for (int32_t column = 0; column < p->columns; column += NNACL_ORDERED_LANES) {
             const int32_t left = p->columns - column;
             const int32_t lanes = left < NNACL_ORDERED_LANES ? left : NNACL_ORDERED_LANES;
-            float sums[NNACL_ORDERED_LANES] = {0};
-            for (int32_t lane = 0; lane < lanes && bias; lane++) {
-                sums[lane] = bias[column + lane];
-            }
             NNACL_ORDERED_SUMS(&how, factors, matrix + column, lanes, by_row ? row % p->rows : column, by_row ? 0 : 1,
-                               sums);
-            for (int32_t lane = 0; lane < lanes; lane++) {
-                y[(ptrdiff_t)row * p->columns + column + lane] = sums[lane];
-            }
+                               sums + column);
         }
     }
 }

@@ -19,7 +19,7 @@ static const float tanh_odd[] = {-2.76076847742355e-16f, 2.00018790482477e-13f, 
 static const float tanh_even[] = {1.19825839466702e-06f, 1.18534705686654e-04f, 2.26843463243900e-03f,
                                   4.89352518554385e-03f};
 
-static float polynomial(const float *factors, int32_t count, float x) {
+static NNACL_NOINLINE float polynomial(const float *factors, int32_t count, float x) {
     float sum = factors[0];
     for (int32_t i = 1; i < count; i++) {
         sum = nnacl_fused_product(sum, x, factors[i]);
