@@ -18,7 +18,7 @@ static inline void store(const nnacl_tile *t, int32_t row, int32_t column, __m25
 }
 
 /* One panel. */
-static inline __attribute__((always_inline)) void multiply(const nnacl_tile *t, const int32_t rows) {
+NNACL_ALWAYS_INLINE void multiply(const nnacl_tile *t, const int32_t rows) {
     const __m256i lanes = nnacl_lanes_avx2(t->columns), more = nnacl_lanes_avx2(t->columns - 8);
     __m256 left[ROWS], right[ROWS];
 #pragma GCC unroll 6
