@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/gemm_f32_avx512.h"
-#include "quant/packed_bytes_tiles.h"
+#include "quant/packed_bytes_avx512.h"
 
 NNACL_DECLARE(nnacl_conv2d_compressed_bytes_f32_avx512);
 
 void nnacl_conv2d_compressed_bytes_f32_avx512(const nnacl_ctx *ctx, const void *params, const void *const in[],
                                               void *const out[]) {
     const nnacl_packed_layer layer = nnacl_packed_conv(params);
-    nnacl_packed_bytes(ctx, &layer, in, out[0], &nnacl_tiles_f32_avx512);
+    nnacl_packed_bytes_avx512(ctx, &layer, in, out[0]);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/gemm_f32_neon.h"
-#include "quant/packed_bytes_tiles.h"
+#include "quant/packed_bytes_neon.h"
 
 NNACL_DECLARE(nnacl_dense_compressed_bytes_f32_neon);
 
 void nnacl_dense_compressed_bytes_f32_neon(const nnacl_ctx *ctx, const void *params, const void *const in[],
                                            void *const out[]) {
     const nnacl_packed_layer layer = nnacl_packed_dense(params);
-    nnacl_packed_bytes(ctx, &layer, in, out[0], &nnacl_tiles_f32_neon);
+    nnacl_packed_bytes_neon(ctx, &layer, in, out[0]);
 }
