@@ -161,7 +161,11 @@ def _absorb(graph: Graph, node: Node) -> bool:
         norm.set_input(slot, weights)
         if graph.nodes.index(norm) > graph.nodes.index(node):
             graph.sort()
-        return substitute(graph, node.output, norm.output)
+        name = node.output.name
+        if not substitute(graph, node.output, norm.output):
+            return False
+        norm.output.name = name
+        return True
     return False
 
 

@@ -112,6 +112,19 @@ def test_rms_norm(form: str) -> None:
     assert ops_of(graph) == ["rms_norm"]
 
 
+def test_what_a_scale_is_absorbed_into_has_the_name_of_the_product() -> None:
+    """A value by the name of an inner tensor of the model, but with other numbers, would mislead comparisons."""
+    graph = new_graph(x=(2, 3, 6))
+    x = graph.inputs[0]
+    plain = over_root(graph, x, mean(graph, add(graph, "square", x)), "div")
+    scaled = add(graph, "mul", plain, graph.constant("scale", numbers(6)))
+    name = scaled.name
+    finish(graph, y=add(graph, "square", scaled))
+    assert run_pass(fuse_norms, graph)
+    assert ops_of(graph) == ["rms_norm", "square"]
+    assert graph.nodes[0].output.name == name
+
+
 def test_mean_that_something_else_uses() -> None:
     graph = new_graph(x=(2, 6))
     x = graph.inputs[0]
