@@ -23,6 +23,9 @@ from .nnacl_kernels.catalogue import ALIAS_IN_PLACE, ALIAS_VIEW, LEAD_NONE
 
 _MOST_TRIALS = 30_000
 _MOST_ROUNDS = 8
+_MOST_OVERRUN = 4
+"""Times the trials of a round that one may take where so many nodes are ready that a single set for each size is too
+many."""
 _MOST_NODES = 4_000
 
 
@@ -288,7 +291,7 @@ def _search(costs: _Costs, limit: int, most_trials: int, *, every_set: bool) -> 
             pursued.sort(key=lambda item: (costs.weigh(item[1].live), item[1].peak))
             del pursued[width:]
         for done, state in pursued:
-            if every_set and costs.trials > most_trials:
+            if costs.trials > (most_trials if every_set else _MOST_OVERRUN * most_trials):
                 return None, False
             for node in _bits(state.ready):
                 found = _advance(costs, done, state, node, limit)

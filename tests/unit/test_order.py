@@ -10,7 +10,7 @@ import pytest
 
 from microlith.nnacl_kernels import planner
 from microlith.nnacl_kernels.catalogue import ALIAS_IN_PLACE, ALIAS_VIEW, LEAD_AT, LEAD_FROM, Lead
-from microlith.order import Order, choose_order
+from microlith.order import Order, _Costs, choose_order
 
 
 def node(inputs: Sequence[int], *outputs: int, **more: object) -> planner.PlanNode:
@@ -144,6 +144,22 @@ def test_a_graph_of_many_branches_is_searched_in_part() -> None:
     assert found.given_peak > 4000
     assert found.bound <= found.peak <= 10 + 139 + 40 + 1
     assert found == chosen(sizes, nodes, outputs, most_trials=500)
+
+
+def test_hundreds_of_branches_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many nodes are ready at once that even one set of each size takes too many trials: there is an end to them."""
+    trials = 0
+    run = _Costs.run
+
+    def counted(self: _Costs, *arguments: int) -> tuple[int, int]:
+        nonlocal trials
+        trials += 1
+        return run(self, *arguments)
+
+    monkeypatch.setattr(_Costs, "run", counted)
+    sizes, nodes, outputs = wide_graph(200)
+    result = chosen(sizes, nodes, outputs, most_trials=500)
+    assert trials < 100_000 and sorted(result.nodes) == list(range(len(nodes)))
 
 
 def test_nothing_to_order() -> None:
