@@ -57,7 +57,7 @@ def build(kind: str) -> Path:
     with _locked():
         if not (folder / "CMakeCache.txt").is_file():
             execute(["cmake", "-S", ROOT / "runtime", "-B", folder, *_OPTIONS[kind]])
-        execute(["cmake", "--build", folder, "--parallel", "2"])
+        execute(["cmake", "--build", folder, "--parallel", "2"], timeout=3600)  # a busy machine may need it
     return folder
 
 
