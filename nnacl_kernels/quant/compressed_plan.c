@@ -276,11 +276,8 @@ static int32_t compressed_parts(const nnacl_kernel *kernel, const nnacl_packed_l
     if (kernel->isa == NNACL_ISA_DSP) {
         return positions > 0 ? positions : 1;
     }
-    if (multiplies_bfloat(kernel)) {
-        return nnacl_packed_bfloat_parts(positions, channels);
-    }
-    if (decodes_bytes(kernel, p, depth)) {
-        return nnacl_packed_bytes_parts(positions, channels);
+    if (multiplies_bfloat(kernel) || decodes_bytes(kernel, p, depth)) {
+        return nnacl_packed_block_parts(positions, channels);
     }
     return nnacl_packed_by_positions(positions) ? positions / NNACL_PACKED_POSITIONS : (channels + 7) / 8;
 }

@@ -3,7 +3,6 @@
 #ifndef NNACL_PACKED_BYTES_TILES_H
 #define NNACL_PACKED_BYTES_TILES_H
 
-#include "common/share.h"
 #include "common/tile_f32.h"
 #include "quant/packed_bytes.h"
 
@@ -39,16 +38,10 @@ static inline void nnacl_packed_bytes(const nnacl_ctx *ctx, const nnacl_packed_l
                                       float *y, const nnacl_tile_method *method) {
     const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, positions = p->batch * p->out_h * p->out_w;
     const float *x = in[0], *bias = p->has_bias ? in[2] : NULL, *scales = in[3];
-    nnacl_range all = {0, positions}, panels = {0, nnacl_panel_count(p->out_c, NNACL_PANEL_F32)};
-    if (nnacl_packed_bytes_by_positions(positions)) {
-        const nnacl_range groups = nnacl_share(ctx, nnacl_packed_bytes_groups(positions));
-        all.begin = groups.begin * NNACL_BYTES_POSITIONS;
-        all.end = groups.end * NNACL_BYTES_POSITIONS < positions ? groups.end * NNACL_BYTES_POSITIONS : positions;
-    } else {
-        panels = nnacl_share(ctx, panels.end);
-    }
+    nnacl_range all, panels;
+    nnacl_packed_block_share(ctx, positions, p->out_c, &all, &panels);
     const int32_t most = panels.end < NNACL_BYTES_PANELS ? panels.end : NNACL_BYTES_PANELS;
-    const int32_t block = nnacl_packed_bytes_block(p, depth);
+    const int32_t block = nnacl_packed_bytes_windows(p, depth);
     const ptrdiff_t panel_size = (ptrdiff_t)depth * NNACL_PANEL_F32;
     float *decoded = ctx->workspace, *copies = decoded + most * panel_size;
     const float *a[NNACL_TILE_MOST];

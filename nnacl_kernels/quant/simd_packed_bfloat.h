@@ -5,7 +5,6 @@
 #define NNACL_SIMD_PACKED_BFLOAT_H
 
 #include "common/panels_bfloat.h"
-#include "common/share.h"
 #include "quant/packed_bfloat.h"
 
 /* Writes the windows of positions first .. first + count - 1 to `rows`; `copy` has room for a window of floats. */
@@ -62,15 +61,9 @@ static void multiply_rows(const nnacl_packed_layer *p, const char *rows, int32_t
 /* This part of the work. */
 static void packed_bfloat(const nnacl_ctx *ctx, const nnacl_packed_layer *p, const void *const in[], float *y) {
     const int32_t depth = p->kernel_h * p->kernel_w * p->in_c, positions = p->batch * p->out_h * p->out_w;
-    const int32_t block = nnacl_packed_bfloat_block(depth);
-    nnacl_range all = {0, positions}, panels = {0, nnacl_panel_count(p->out_c, NNACL_PANEL_BFLOAT)};
-    if (nnacl_packed_bfloat_by_positions(positions)) {
-        const nnacl_range groups = nnacl_share(ctx, nnacl_packed_bfloat_groups(positions));
-        all.begin = groups.begin * NNACL_BFLOAT_POSITIONS;
-        all.end = groups.end * NNACL_BFLOAT_POSITIONS < positions ? groups.end * NNACL_BFLOAT_POSITIONS : positions;
-    } else {
-        panels = nnacl_share(ctx, panels.end);
-    }
+    const int32_t block = nnacl_packed_bfloat_windows(depth);
+    nnacl_range all, panels;
+    nnacl_packed_block_share(ctx, positions, p->out_c, &all, &panels);
     float *copy = ctx->workspace;
     char *rows = (char *)ctx->workspace + nnacl_packed_bfloat_copy(p, depth);
     for (int32_t first = all.begin; first < all.end && panels.begin < panels.end; first += block) {
