@@ -5,9 +5,10 @@
  *
  * The products of a convolution or a matrix are summed in one of three orders, which follows from the sizes:
  *   NNACL_ORDER_BLOCKS  runs of `block` products, each from 0 on by fused multiply-adds; their sums are added
- *   NNACL_ORDER_FOURS   runs of four products (last two and one), rounded and added one after the other; so are the
- * runs NNACL_ORDER_EIGHTS  product k goes to sum k % 8, rounded; how the eight are added depends on where the result
- * lies
+ *
+ *   NNACL_ORDER_FOURS   runs of four products (last two and one), rounded and added one by one; so are their sums
+ *
+ *   NNACL_ORDER_EIGHTS  product k goes to sum k % 8, rounded; how the eight are added depends on where the result lies
  *
  * conv2d_ordered: x NHWC, weights [in_c / groups, kernel_h, kernel_w, out_c], bias [out_c] (optional, added last). The
  * products are in the order of these weights; positions in the padding count as 0.

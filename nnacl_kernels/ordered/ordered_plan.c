@@ -61,10 +61,7 @@ static const char *conv2d_resize(void *params, const nnacl_tensor *in, int32_t n
                   "weights must be [input channels / groups, height, width, output channels]");
     NNACL_REQUIRE(!bias || nnacl_plan_is_vector(bias, NNACL_F32, p->out_c), "bias must be f32 [output channels]");
     p->has_bias = bias != NULL;
-    message = nnacl_plan_window(p->in_h, p->pad_top, p->pad_bottom, p->kernel_h, p->stride_h, p->dilation_h, &p->out_h);
-    NNACL_REQUIRE(!message, message);
-    message = nnacl_plan_window(p->in_w, p->pad_left, p->pad_right, p->kernel_w, p->stride_w, p->dilation_w, &p->out_w);
-    NNACL_REQUIRE(!message, message);
+    NNACL_REQUIRE_WINDOWS(p);
     NNACL_REQUIRE((int64_t)p->out_h * p->out_w <= INT32_MAX, "y would have too many elements");
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->out_c};
     choose_conv_order(p);

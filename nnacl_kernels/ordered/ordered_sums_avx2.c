@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ordered/ordered_sums_avx2.h"
 
-#include <immintrin.h>
+#include "common/lanes_avx2.h"
 
 static void add_blocks(const nnacl_ordered_row *r, const float *a, const float *b, __m256i wanted, float *sums) {
     __m256 total = _mm256_maskload_ps(sums, wanted);
@@ -23,6 +23,5 @@ void nnacl_ordered_sums_avx2(const nnacl_ordered_row *r, const float *a, const f
         nnacl_ordered_sums(r, a, b, lanes, place, step, sums);
         return;
     }
-    const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    add_blocks(r, a, b, _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), numbers), sums);
+    add_blocks(r, a, b, nnacl_lanes_avx2(lanes), sums);
 }
