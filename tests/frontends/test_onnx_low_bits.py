@@ -141,8 +141,14 @@ def test_conv_with_normalization(kind: str, groups: int, tmp_path: Path) -> None
     constants = [integers("w", codes, kind), floats("s", scales), *(floats(*item) for item in factors.items())]
     x = rng.uniform(-1, 1, (1, 16, 7, 9)).astype(np.float32)
     model = model_of(nodes, constants, x.shape)
-    layer, y, _ = run(model, x, tmp_path)
-    assert (layer.op, layer.attrs["bits"]) == ("conv2d_compressed", BITS[kind])
+    graph = convert(model)
+    modelfile.save(graph, tmp_path / "model.lith")
+    y = runtime.load(tmp_path / "model.lith").run({"x": x})["y"]
+    if (kind, groups) == ("int8", 16):  # a depthwise layer has few weights, and its kernels of floats are much faster
+        assert [node.op for node in graph.nodes if "conv" in node.op] == ["depthwise_conv2d"]
+    else:
+        layer = layer_of(graph)
+        assert (layer.op, layer.attrs["bits"]) == ("conv2d_compressed", BITS[kind])
     real = model_of(nodes[1:], [floats("wd", codes * scales[:, None, None, None]), *constants[2:]], x.shape)
     real.opset_import[0].version, real.ir_version = 17, 9
     wanted = ort().InferenceSession(real.SerializeToString()).run(None, {"x": x})[0]
