@@ -42,6 +42,7 @@ from .tflite_graph import Builder, Reject, Row, TfliteNode, is_shifted
 from .tflite_labels import AXIS_LABELS, VALUE_LABELS, labels_of_outputs
 from .tflite_lists import SET_ROW, set_row, with_rows_set
 from .tflite_model import TfliteModel, TfliteSubgraph, TfliteTensor, read_model
+from .tflite_open import own_shape
 
 ROWS: Mapping[str, Row] = {
     **tflite_composite.ROWS,
@@ -214,7 +215,7 @@ class Importer:
         node = self.graph.add(
             "reshape",
             [value],
-            {"shape": tuple(dim if isinstance(dim, int) else 0 for dim in value.shape)},
+            {"shape": own_shape(value)},
             name=name,
             output_names=[self.builder.unique(name)],
             quant=value.quant,

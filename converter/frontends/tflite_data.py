@@ -25,11 +25,7 @@ def reshape(node: TfliteNode) -> Value:
 
 def reshaped(node: TfliteNode, sizes: Sequence[int]) -> list[int]:
     """The sizes that RESHAPE gives a tensor of ``sizes``."""
-    if node.has(1):
-        shape = node.ints(1, "the new shape")
-    else:
-        options = node.options("ReshapeOptions")
-        shape = [int(dim) for dim in options.NewShapeAsNumpy()] if options.NewShapeLength() else []
+    shape = open_.new_shape(node)
     count = math.prod(sizes)
     if shape == [0] and count == 1:
         shape = []  # how old converters wrote a scalar
@@ -54,9 +50,8 @@ def squeeze(node: TfliteNode) -> Value:
 
 def squeezed(node: TfliteNode, shape: Sequence[int]) -> list[int]:
     """The sizes that SQUEEZE leaves of ``shape``."""
-    options = node.options("SqueezeOptions")
-    given = [int(axis) for axis in options.SqueezeDimsAsNumpy()] if options.SqueezeDimsLength() else []
-    axes = {axis_of(axis, len(shape)) for axis in given} or {i for i, dim in enumerate(shape) if dim == 1}
+    given = {axis_of(axis, len(shape)) for axis in open_.squeezed_axes(node)}
+    axes = given or {i for i, dim in enumerate(shape) if dim == 1}
     require(all(shape[axis] == 1 for axis in axes), f"dimensions {sorted(axes)} of {list(shape)} are not all 1")
     return [dim for axis, dim in enumerate(shape) if axis not in axes]
 

@@ -22,7 +22,7 @@ from .tflite_int16 import is_int16
 from .tflite_open import same
 from .tflite_roots import rsqrt_table, sqrt_table
 
-_MOST_MATRICES = 256
+_MOST_MATRICES = 64
 """Constant matrices that each become a layer of their own."""
 _NARROW = (DType.s8, DType.u8, DType.s16)
 
@@ -331,10 +331,8 @@ def _hybrid_matmul(node: TfliteNode, options: Any) -> Value:
     if count == 1:
         return layer(a, matrices[0])
     *leading, rows, depth = a.type.static_shape
-    most = 64
-    require(
-        leading == batch and 1 < count <= most, f"{list(batch)} matrices for {leading} inputs: not the same, or many"
-    )
+    fits = leading == batch and 1 < count <= _MOST_MATRICES
+    require(fits, f"{list(batch)} matrices for {leading} inputs: not the same, or many")
     flat = node.reshape(a, (count, rows, depth))
     layers = [layer(part(node, flat, 0, index, 1), matrix) for index, matrix in enumerate(matrices)]
     y = node.add("concat", layers, {"axis": 0})

@@ -29,10 +29,14 @@ def is_computed(node: TfliteNode, *places: int) -> bool:
     return any(node.has(place) and node.value(place).data is None for place in places)
 
 
+def own_shape(x: Value) -> tuple[int, ...]:
+    """What a reshape to the shape that ``x`` has is given, whatever its sizes."""
+    return tuple(dim if isinstance(dim, int) else 0 for dim in x.shape)
+
+
 def same(node: TfliteNode, x: Value) -> Value:
-    """A copy of ``x`` with the quantization of the operator's output, whatever its sizes."""
-    shape = tuple(dim if isinstance(dim, int) else 0 for dim in x.shape)
-    return node.add("reshape", [x], {"shape": shape}, quant=node.output_quant())
+    """A copy of ``x`` with the quantization of the operator's output."""
+    return node.add("reshape", [x], {"shape": own_shape(x)}, quant=node.output_quant())
 
 
 def reshape(node: TfliteNode) -> Value:
@@ -40,10 +44,11 @@ def reshape(node: TfliteNode) -> Value:
     x, quant = node.value(0), node.output_quant()
     if is_computed(node, 1):
         return node.add("reshape", [x, node.value(1)], {"allow_zero": 1}, quant=quant)
-    return node.add("reshape", [x], {"shape": tuple(_new_shape(node)), "allow_zero": 1}, quant=quant)
+    return node.add("reshape", [x], {"shape": tuple(new_shape(node)), "allow_zero": 1}, quant=quant)
 
 
-def _new_shape(node: TfliteNode) -> list[int]:
+def new_shape(node: TfliteNode) -> list[int]:
+    """The shape that RESHAPE is given, by an input or in its options."""
     if node.has(1):
         return node.ints(1, "the new shape")
     options = node.options("ReshapeOptions")
@@ -52,10 +57,15 @@ def _new_shape(node: TfliteNode) -> list[int]:
 
 def squeeze(node: TfliteNode) -> Value:
     """SQUEEZE with its axes; without them it is not known which sizes are 1."""
-    x, options = node.value(0), node.options("SqueezeOptions")
-    given = [int(axis) for axis in options.SqueezeDimsAsNumpy()] if options.SqueezeDimsLength() else []
+    x, given = node.value(0), squeezed_axes(node)
     require(bool(given), "no axes are given, and sizes of the input are known at run time only")
     return node.add("squeeze", [x], {"axes": _mask(given, len(x.shape))}, quant=node.output_quant())
+
+
+def squeezed_axes(node: TfliteNode) -> list[int]:
+    """The axes that SQUEEZE is given; none stands for all of size 1."""
+    options = node.options("SqueezeOptions")
+    return [int(axis) for axis in options.SqueezeDimsAsNumpy()] if options.SqueezeDimsLength() else []
 
 
 def expand_dims(node: TfliteNode) -> Value:
