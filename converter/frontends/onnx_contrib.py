@@ -8,6 +8,7 @@ from ...dtypes import DType
 from ...ir import Value
 from . import onnx_contrib_attention, onnx_contrib_integer, onnx_contrib_layers, onnx_group_query
 from .onnx_graph import Builder, OnnxNode, Reject, Row, constant
+from .onnx_math import linear
 from .onnx_rnn import ROWS as RECURRENT
 
 MICROSOFT = "com.microsoft"
@@ -47,8 +48,7 @@ def fused_matmul(g: Builder, node: OnnxNode) -> Value:
         raise Reject(f"operands have shapes {a.shape} and {b.shape}, expected at least two dimensions")
     flags = {"transpose_a": int(node.integer("transA", 0) != 0), "transpose_b": int(node.integer("transB", 0) != 0)}
     y = g.add("matmul", [a, b], flags)
-    alpha = node.real("alpha", 1.0)
-    return y if alpha == 1.0 else g.add("mul", [y, g.const(np.float32(alpha))])
+    return linear(g, y, node.real("alpha", 1.0))
 
 
 def _skip_norm(op: str) -> Row:

@@ -12,21 +12,15 @@ import onnx
 from ...ir import Value
 from . import onnx_shapes
 from .onnx_graph import Builder, OnnxNode, Reject, Row
+from .onnx_math import linear
 
 END = 2**31 - 1
 """Behind the last element of any dimension."""
 
 
-def _linear(g: Builder, x: Value, factor: float, offset: Value | None = None) -> Value:
-    """factor * x + offset."""
-    y = x if factor == 1 else g.add("mul", [x, g.const(np.float32(factor))])
-    return y if offset is None else g.add("add", [y, offset])
-
-
 def affine(g: Builder, node: OnnxNode) -> Value:
     """Affine: alpha * x + beta."""
-    beta = node.real("beta", 0.0)
-    return _linear(g, node.value(0), node.real("alpha", 1.0), g.const(np.float32(beta)) if beta else None)
+    return linear(g, node.value(0), node.real("alpha", 1.0), node.real("beta", 0.0))
 
 
 def image_scaler(g: Builder, node: OnnxNode) -> Value:
@@ -36,8 +30,8 @@ def image_scaler(g: Builder, node: OnnxNode) -> Value:
         raise Reject(f"input of shape {x.shape} is no batch of images")
     if bias is not None and isinstance(x.shape[1], int) and len(bias) != x.shape[1]:
         raise Reject(f"attribute 'bias' has {len(bias)} numbers for {x.shape[1]} channels")
-    offset = None if bias is None else g.const(np.array(bias, np.float32).reshape(-1, 1, 1))
-    return _linear(g, x, node.real("scale", 1.0), offset)
+    y = linear(g, x, node.real("scale", 1.0))
+    return y if bias is None else g.add("add", [y, g.const(np.array(bias, np.float32).reshape(-1, 1, 1))])
 
 
 def crop(g: Builder, node: OnnxNode) -> Value:
@@ -58,19 +52,19 @@ def crop(g: Builder, node: OnnxNode) -> Value:
 
 def parametric_softplus(g: Builder, node: OnnxNode) -> Value:
     """ParametricSoftplus: alpha * log(1 + exp(beta * x))."""
-    y = g.add("softplus", [_linear(g, node.value(0), node.real("beta", 1.0))])
-    return _linear(g, y, node.real("alpha", 1.0))
+    y = g.add("softplus", [linear(g, node.value(0), node.real("beta", 1.0))])
+    return linear(g, y, node.real("alpha", 1.0))
 
 
 def scaled_tanh(g: Builder, node: OnnxNode) -> Value:
     """ScaledTanh: alpha * tanh(beta * x)."""
-    y = g.add("tanh", [_linear(g, node.value(0), node.real("beta", 1.0))])
-    return _linear(g, y, node.real("alpha", 1.0))
+    y = g.add("tanh", [linear(g, node.value(0), node.real("beta", 1.0))])
+    return linear(g, y, node.real("alpha", 1.0))
 
 
 def scale(g: Builder, node: OnnxNode) -> Value:
     """Scale: a factor times x."""
-    return _linear(g, node.value(0), node.real("scale", 1.0))
+    return linear(g, node.value(0), node.real("scale", 1.0))
 
 
 ROWS: dict[str, Row] = {

@@ -199,6 +199,12 @@ def swish(g: Builder, node: OnnxNode) -> Value:
     return swished(g, node.value(0), node.real("alpha", 1.0))
 
 
+def linear(g: Builder, x: Value, factor: float, summand: float = 0.0) -> Value:
+    """factor * x + summand, without the steps that change nothing."""
+    y = x if factor == 1 else g.add("mul", [x, g.const(np.float32(factor))])
+    return y if summand == 0 else g.add("add", [y, g.const(np.float32(summand))])
+
+
 def swished(g: Builder, x: Value, alpha: float) -> Value:
     """x * sigmoid(alpha * x)."""
     return g.add("silu", [x]) if alpha == 1.0 else g.add("swish", [x], {"alpha": alpha})

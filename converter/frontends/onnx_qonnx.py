@@ -18,7 +18,7 @@ from ...numerics import FLOAT_EVEN
 from . import onnx_conv, onnx_norm, onnx_pool
 from .onnx_graph import Builder, OnnxNode, Reject, Row
 from .onnx_integer import as_operator, only
-from .onnx_math import clipped
+from .onnx_math import clipped, linear
 from .onnx_quant import decoded, parameters_of
 
 DOMAINS = ("onnx.brevitas", "qonnx.custom_op.general", "finn.custom_op.general")
@@ -168,9 +168,7 @@ def multi_threshold(g: Builder, node: OnnxNode) -> Value:
     spread = g.add("unsqueeze", [x], {"axes": 1 << len(x.shape)})
     reached = g.cast(g.add("greater_equal", [spread, g.reshape(thresholds, shape)]), DType.f32)
     y = g.add("reduce_sum", [reached], {"axes": 1 << len(x.shape), "keep_dims": 0})
-    scale, bias = node.real("out_scale", 1.0), node.real("out_bias", 0.0)
-    y = y if scale == 1 else g.add("mul", [y, g.const(np.float32(scale))])
-    return y if bias == 0 else g.add("add", [y, g.const(np.float32(bias))])
+    return linear(g, y, node.real("out_scale", 1.0), node.real("out_bias", 0.0))
 
 
 def float_quant(g: Builder, node: OnnxNode) -> Value:
