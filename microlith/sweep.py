@@ -109,10 +109,8 @@ def explained(
 ) -> ShapeError:
     """The error that a combination of sizes met, with the sizes that would do."""
     spelled = ", ".join(f"{name} = {size}" for name, size in zip(ranges, sizes, strict=True))
-    where = error.where
-    return ShapeError(
-        f"with {spelled} the model cannot run: {error.what}", where=where, hint=_hint(graph, fixed, ranges)
-    )
+    what, hint = f"with {spelled} the model cannot run: {error.what}", _hint(graph, fixed, ranges)
+    return ShapeError(what, where=error.where, hint=hint)
 
 
 def _hint(graph: Graph, fixed: Mapping[str, int], ranges: Mapping[str, SizeRange]) -> str:
@@ -130,7 +128,7 @@ def _hint(graph: Graph, fixed: Mapping[str, int], ranges: Mapping[str, SizeRange
     seconds = {name: item.sizes[min(1, item.count - 1)] for name, item in found.items()}
     if not _runs(graph, {**fixed, **smallest}) or not _runs(graph, {**fixed, **seconds}):
         return "narrow the ranges"
-    return f"{' with '.join(f'{name}:{_spelled(item)}' for name, item in found.items())} would do"
+    return " with ".join(f"{name}:{_spelled(item)}" for name, item in found.items()) + " would do"
 
 
 def _spelled(sizes: SizeRange) -> str:

@@ -240,8 +240,8 @@ def _source(graph: Graph, value: Value, perm: tuple[int, ...], early: bool) -> t
     if layout:
         source, factor = _unscaled(graph, inner)
         return source, layout, factor
-    turn = None if early else _inner_transpose(graph, value)
-    if turn is None:
+    turn = None if early else _inner(graph, value, "transpose")
+    if turn is None or len(value.shape) != 4:
         return value, 0, 1.0
     rest = [0] * 4
     for axis, place in zip(turn.attrs["perm"], perm, strict=True):
@@ -251,14 +251,6 @@ def _source(graph: Graph, value: Value, perm: tuple[int, ...], early: bool) -> t
     source, factor = _unscaled(graph, turn.input(0))
     turned = graph.add("transpose", [source], {"perm": tuple(rest)}, name=turn.name, before=turn).output
     return turned, 1, factor
-
-
-def _inner_transpose(graph: Graph, value: Value) -> Node | None:
-    """The transpose of four dimensions that makes a value which nothing else uses."""
-    node = value.producer
-    if node is None or node.op != "transpose" or len(value.shape) != 4 or only_user(graph, value) is None:
-        return None
-    return node if value.quant is None else None
 
 
 def _same_heads(q: Value, q_layout: int, k: Value, k_layout: int, v: Value, v_layout: int) -> bool:

@@ -18,11 +18,7 @@ _MOST_STEPS = 4
 def run(graph: Graph) -> bool:
     changed = False
     for node in list(graph.nodes):
-        if (
-            node.op == "scatter_nd"
-            and node.attrs["reduction"] == REPLACE
-            and (made := _chosen(graph, node)) is not None
-        ):
+        if node.op == "scatter_nd" and (made := _chosen(graph, node)) is not None:
             changed |= substitute(graph, node.output, made)
     return changed | graph.remove_dead()
 

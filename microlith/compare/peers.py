@@ -15,6 +15,8 @@ from ..ir import Quant
 from ..texts import labels_in, positions_of, texts_of
 from .engines import Arrays, Engine, Layer, Port
 
+TEXT = "tensor(string)"
+"""Texts are told as positions in a list (``microlith/texts.py``)."""
 _ONNX_TYPES = {
     "tensor(float)": np.float32,
     "tensor(float16)": np.float16,
@@ -28,10 +30,8 @@ _ONNX_TYPES = {
     "tensor(int64)": np.int64,
     "tensor(uint64)": np.uint64,
     "tensor(bool)": np.bool_,
-    "tensor(string)": np.int64,
+    TEXT: np.int64,
 }
-TEXT = "tensor(string)"
-"""Texts are told as positions in a list (``microlith/texts.py``)."""
 
 
 def open_original(path: Path, label: str, shapes: Mapping[str, Sequence[int]] | None) -> Engine | None:

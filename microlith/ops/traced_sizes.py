@@ -6,6 +6,9 @@ elements are numbers of a run, but most of them are known sizes, or sizes that h
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeGuard
+
 from ..ir import Dim, Node, Value
 from .shape_rules import add_dims, integers_of, multiply_dims
 
@@ -63,27 +66,19 @@ def _elements(node: Node, depth: int) -> Traced | None:
 
 def _combined(node: Node, depth: int) -> Traced | None:
     """Products and sums of sizes, element by element."""
-    sides = [traced_sizes(value, depth) for value in node.inputs[:2]]
-    if sides[0] is None or sides[1] is None or len({len(sides[0]), len(sides[1])} - {1}) > 1:
+    left, right = (traced_sizes(value, depth) for value in node.inputs[:2])
+    if left is None or right is None:
         return None
-    count = max(len(sides[0]), len(sides[1]))
-    left, right = (side * count if len(side) == 1 else side for side in sides if side is not None)
-    return tuple(_ARITHMETIC[node.op](a, b) for a, b in zip(left, right, strict=True))
+    count, combine = node.output.type.count, _ARITHMETIC[node.op]
+    pairs = zip(*(side * count if len(side) == 1 else side for side in (left, right)), strict=True)
+    return tuple(combine(a, b) if _is_size(a) and _is_size(b) else None for a, b in pairs)
 
 
-def _product(a: Dim | None, b: Dim | None) -> Dim | None:
-    return None if a is None or b is None or _is_negative(a) or _is_negative(b) else multiply_dims([a, b])
+def _is_size(dim: Dim | None) -> TypeGuard[Dim]:
+    return isinstance(dim, str) or (dim is not None and dim >= 0)
 
 
-def _sum(a: Dim | None, b: Dim | None) -> Dim | None:
-    return None if a is None or b is None or _is_negative(a) or _is_negative(b) else add_dims(a, b)
-
-
-def _is_negative(dim: Dim) -> bool:
-    return isinstance(dim, int) and dim < 0
-
-
-_ARITHMETIC = {"add": _sum, "mul": _product}
+_ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {"add": add_dims, "mul": lambda a, b: multiply_dims([a, b])}
 
 
 def _gathered(node: Node, count: int) -> list[int] | None:
