@@ -48,12 +48,20 @@ def ops_of(row: Callable[..., Any]) -> list[str]:
         for item in _called(_tree(function)):
             if isinstance(item, str):
                 found.add(item)
+            elif isinstance(item, ast.Attribute):
+                waiting.extend(_functions(_of_module(item, names)))
             elif item.id in names:
                 found |= set(_op_names().intersection(_texts(names[item.id])))
                 waiting.extend(_functions(names[item.id]))
         for cell in function.__closure__ or ():
             found |= set(_op_names().intersection(_texts(cell.cell_contents)))
     return sorted(found)
+
+
+def _of_module(item: ast.Attribute, names: dict[str, Any]) -> Any:
+    """What stands in another module under a name; None for what is no name in a module."""
+    owner = names.get(item.value.id) if isinstance(item.value, ast.Name) else None
+    return getattr(owner, item.attr, None) if inspect.ismodule(owner) else None
 
 
 @functools.cache
@@ -80,15 +88,15 @@ def _global_names(code: CodeType) -> Iterator[str]:
 
 
 def _called(tree: ast.AST) -> Iterator[Any]:
-    """Names of ops among the arguments of calls, and the names that are called or passed on."""
+    """Names of ops among the arguments of calls, and the names that are called or passed on, in other modules too."""
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call):
             continue
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         owner = call.func.value.id if method and isinstance(call.func.value, ast.Name) else ""
-        if isinstance(call.func, ast.Name):
+        if isinstance(call.func, ast.Name) or (owner and not call.func.attr.startswith("_")):
             yield call.func
-        elif owner in ("g", "self", "node") and method in NAMED_LIKE_OPS:
+        if owner in ("g", "self", "node") and method in NAMED_LIKE_OPS:
             yield method
         if owner in READERS and method not in BUILDING:
             continue
