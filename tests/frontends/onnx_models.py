@@ -96,10 +96,11 @@ def feeds_for(model: onnx.ModelProto, seed: int = 1, low: float = -2.0, high: fl
     return feeds
 
 
-def run_reference(model: onnx.ModelProto, feeds: Arrays) -> list[np.ndarray]:
-    """The outputs as ONNX Runtime computes them, with its own optimizations off."""
+def run_reference(model: onnx.ModelProto, feeds: Arrays, threads: int = 0) -> list[np.ndarray]:
+    """The outputs as ONNX Runtime computes them, with its own optimizations off; ``threads`` 0: as many as it likes."""
     runtime = ort()
     options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])

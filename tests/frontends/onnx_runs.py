@@ -1,4 +1,4 @@
-"""ONNX models of one node, held against ONNX Runtime with the NumPy reference and with the C runtime."""
+"""ONNX models held against ONNX Runtime: those of one node with the NumPy reference too, others with the C runtime."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper
-from onnx_models import check, compare, make_model, run_reference
+from onnx_models import check, compare, make_model, run_reference, save
 
 from microlith import modelfile, runtime
+from microlith.converter import convert
 from microlith.ir import Graph
 
 ELEMENT_TYPES = {
@@ -54,4 +56,15 @@ def hold(
     results = runtime.load(path.read_bytes()).run(list(feeds.values()))
     for name, expected in zip([name for name in outputs if name], run_reference(model, feeds), strict=True):
         compare(results[name], expected, tolerance, f"{name} of the C runtime")
+    return graph
+
+
+def hold_cases(model: onnx.ModelProto, folder: Path, *cases: Mapping[str, np.ndarray]) -> Graph:
+    """Converts a model once, and runs it with several inputs, of several sizes where these are open."""
+    graph = convert(save(model, folder))
+    modelfile.save(graph, folder / "m.lith")
+    session = runtime.load(folder / "m.lith")
+    for feeds in cases:
+        for actual, expected in zip(session.run(feeds).values(), run_reference(model, feeds), strict=True):
+            compare(actual, expected, 1e-5, "the C runtime")
     return graph

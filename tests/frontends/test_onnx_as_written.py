@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
+from onnx_models import make_model, run_reference
+from onnx_runs import ELEMENT_TYPES
 
 import microlith
 from microlith.converter import convert
@@ -32,15 +33,6 @@ has_its_order = pytest.mark.skipif(
 )
 
 
-def reference(model: onnx.ModelProto, inputs: Arrays) -> list[np.ndarray]:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    outputs: list[np.ndarray] = session.run(None, dict(inputs))
-    return outputs
-
-
 def ours(graph: Graph, inputs: Arrays, folder: Path) -> list[np.ndarray]:
     from microlith import modelfile
 
@@ -52,21 +44,14 @@ def ours(graph: Graph, inputs: Arrays, folder: Path) -> list[np.ndarray]:
 def model_of(
     nodes: Sequence[onnx.NodeProto], inputs: Arrays, constants: Arrays, outputs: Sequence[str] = ("y",)
 ) -> onnx.ModelProto:
-    types = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int8): TensorProto.INT8}
-    graph = helper.make_graph(
-        list(nodes),
-        "g",
-        [helper.make_tensor_value_info(name, types[array.dtype], array.shape) for name, array in inputs.items()],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    types = {name: ELEMENT_TYPES[array.dtype] for name, array in inputs.items()}
+    return make_model(nodes, {name: array.shape for name, array in inputs.items()}, outputs, constants, types=types)
 
 
 def assert_same(model: onnx.ModelProto, inputs: Arrays, folder: Path, own: Mapping[str, int] | None = None) -> Graph:
     graph = convert(model, qdq="as-written")
     assert of_their_own(graph) == (own or {})
-    for actual, expected in zip(ours(graph, inputs, folder), reference(model, inputs), strict=True):
+    for actual, expected in zip(ours(graph, inputs, folder), run_reference(model, inputs, threads=1), strict=True):
         assert np.array_equal(actual, expected), f"{np.sum(actual != expected)} of {expected.size} elements differ"
     return graph
 

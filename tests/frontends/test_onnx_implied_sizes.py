@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-from onnx_models import compare, make_model, numbers, run_reference, save
+from onnx_models import make_model, numbers, save
+from onnx_runs import hold_cases
 
 import microlith
 from microlith import modelfile
@@ -23,13 +24,7 @@ CHANNELS = {name: numbers(4, seed=seed, low=0.5) for seed, name in enumerate("ab
 
 def hold(model: onnx.ModelProto, folder: Path, *cases: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Holds one conversion against ONNX Runtime with several inputs; the shape of the first input."""
-    graph = convert(save(model, folder))
-    modelfile.save(graph, folder / "m.lith")
-    session = microlith.load(folder / "m.lith")
-    for feeds in cases:
-        for actual, expected in zip(session.run(feeds).values(), run_reference(model, feeds), strict=True):
-            compare(actual, expected, 1e-5, "the C runtime")
-    return graph.inputs[0].shape
+    return hold_cases(model, folder, *cases).inputs[0].shape
 
 
 def picked(*names: str) -> dict[str, np.ndarray]:

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx_models import compare, make_model, numbers, run_reference, save
+from onnx_runs import hold_cases
 
 import microlith
 from microlith import modelfile
@@ -23,14 +24,6 @@ POSITIONS = [helper.make_node("NonZero", ["m"], ["found"]), helper.make_node("Sq
 
 def ints(*items: int) -> np.ndarray:
     return np.array(items, np.int64)
-
-
-def hold(model: onnx.ModelProto, folder: Path, *cases: dict[str, np.ndarray]) -> None:
-    modelfile.save(convert(save(model, folder)), folder / "m.lith")
-    session = microlith.load(folder / "m.lith")
-    for feeds in cases:
-        for actual, expected in zip(session.run(feeds).values(), run_reference(model, feeds), strict=True):
-            compare(actual, expected, 1e-5, "the C runtime")
 
 
 def with_rank(model: onnx.ModelProto, rank: int) -> onnx.ModelProto:
@@ -50,14 +43,14 @@ def model_of(op: str, x: tuple[Any, ...] | None, vectors: int = 1, opset: int = 
 
 def test_tile(tmp_path: Path) -> None:
     x = numbers(3, 2)
-    hold(model_of("Tile", (3, 2)), tmp_path, {"x": x, "s": ints(2, 3)}, {"x": x, "s": ints(1, 0)})
+    hold_cases(model_of("Tile", (3, 2)), tmp_path, {"x": x, "s": ints(2, 3)}, {"x": x, "s": ints(1, 0)})
 
 
 def test_slice(tmp_path: Path) -> None:
     """Fewer bounds than dimensions, and none at all."""
     x = numbers(5, 6)
     cases = [{"x": x, "s": ints(1), "t": ints(4)}, {"x": x, "s": ints(1, -4), "t": ints(-1, 9)}]
-    hold(model_of("Slice", (5, 6), 2), tmp_path, *cases, {"x": x, "s": ints(), "t": ints()})
+    hold_cases(model_of("Slice", (5, 6), 2), tmp_path, *cases, {"x": x, "s": ints(), "t": ints()})
 
 
 def test_slice_with_axes_and_steps(tmp_path: Path) -> None:
@@ -65,7 +58,7 @@ def test_slice_with_axes_and_steps(tmp_path: Path) -> None:
     model = model_of("Slice", (5, 6), 4)
     names = ("s", "t", "u", "v")
     cases = [(ints(4), ints(0), ints(0), ints(-2)), (ints(1, 0), ints(9, 3), ints(-1, 0), ints(3, 1))]
-    hold(model, tmp_path, *({"x": x, **dict(zip(names, items, strict=True))} for items in cases))
+    hold_cases(model, tmp_path, *({"x": x, **dict(zip(names, items, strict=True))} for items in cases))
 
 
 def test_bounds_of_different_lengths(tmp_path: Path) -> None:
@@ -109,14 +102,14 @@ def test_the_stated_rank_of_the_result(
 ) -> None:
     model = with_rank(model_of(op, x, **attrs), rank)
     feeds = {} if x is None else {"x": numbers(*x)}
-    hold(model, tmp_path, *({**feeds, "s": ints(*items)} for items in vectors))
+    hold_cases(model, tmp_path, *({**feeds, "s": ints(*items)} for items in vectors))
 
 
 def test_a_shape_whose_length_depends_on_data(tmp_path: Path) -> None:
     nodes = [*POSITIONS, helper.make_node("Reshape", ["x", "s"], ["y"])]
     model = make_model(nodes, {"x": (2, 3), "m": (8,)}, ["y"], {"first": ints(0)}, 18, {"m": INT64})
     path = save(with_rank(model, 2), tmp_path)
-    hold(model, tmp_path, {"x": numbers(2, 3), "m": ints(0, 1, 0, 0, 0, 0, 9, 0)})
+    hold_cases(model, tmp_path, {"x": numbers(2, 3), "m": ints(0, 1, 0, 0, 0, 0, 9, 0)})
     modelfile.save(convert(path), tmp_path / "m.lith")
     with pytest.raises(MicrolithError, match="as many elements"):
         microlith.load(tmp_path / "m.lith").run({"x": numbers(2, 3), "m": ints(0, 1, 0, 1, 0, 0, 9, 0)})
