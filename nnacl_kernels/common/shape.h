@@ -24,6 +24,12 @@ static inline int32_t nnacl_shape_product(const nnacl_tensor *tensor, int32_t be
     return count;
 }
 
+/* Bytes of a block of those dimensions; 0 in a tensor without elements, whose other dimensions may be any. */
+static inline int32_t nnacl_shape_block_bytes(const nnacl_tensor *tensor, int32_t begin, int32_t end) {
+    const bool is_empty = nnacl_element_count(tensor) == 0;
+    return is_empty ? 0 : nnacl_shape_product(tensor, begin, end) * (int32_t)nnacl_dtype_size(tensor->dtype);
+}
+
 /* NULL, or why the numbers of inputs and outputs or one of the input tensors are not acceptable. */
 static inline const char *nnacl_shape_check(const nnacl_tensor *in, int32_t n_in, int32_t least, int32_t most,
                                             int32_t n_out) {

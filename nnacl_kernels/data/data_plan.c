@@ -453,7 +453,7 @@ static const char *gather_resize(void *params, const nnacl_tensor *in, int32_t n
     NNACL_REQUIRE(p->axis_size > 0, "there is nothing to gather from an empty dimension");
     /* The output has elements, so every factor below is a factor of its size. */
     p->outer = nnacl_shape_product(x, 0, p->axis);
-    p->inner_bytes = nnacl_shape_product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->inner_bytes = nnacl_shape_block_bytes(x, p->axis + 1, x->rank);
     p->indices = (int32_t)nnacl_element_count(indices);
     return NULL;
 }

@@ -168,7 +168,7 @@ static const char *split_resize(void *params, const nnacl_tensor *in, int32_t n_
     p->inner_bytes = 0;
     if (nnacl_element_count(&in[0]) > 0) {
         p->outer = nnacl_shape_product(&in[0], 0, p->axis);
-        p->inner_bytes = nnacl_shape_product(&in[0], p->axis + 1, in[0].rank) * (int32_t)nnacl_dtype_size(in[0].dtype);
+        p->inner_bytes = nnacl_shape_block_bytes(&in[0], p->axis + 1, in[0].rank);
     }
     return NULL;
 }

@@ -106,7 +106,7 @@ static const char *gather_nd_resize(void *params, const nnacl_tensor *in, int32_
                   "there is nothing to gather from an empty dimension");
     p->batches = nnacl_shape_product(indices, 0, batch);
     p->tuples = nnacl_shape_product(indices, batch, indices->rank - 1);
-    p->block_bytes = nnacl_shape_product(x, batch + depth, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_block_bytes(x, batch + depth, x->rank);
     return NULL;
 }
 
@@ -217,7 +217,7 @@ static const char *tensor_scatter_resize(void *params, const nnacl_tensor *in, i
     p->outer = nnacl_shape_product(x, 1, p->axis);
     p->size = x->dims[p->axis];
     p->update_size = update->dims[p->axis];
-    p->block_bytes = nnacl_shape_product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_block_bytes(x, p->axis + 1, x->rank);
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
 }
 
@@ -312,7 +312,7 @@ static const char *reverse_sequence_resize(void *params, const nnacl_tensor *in,
     p->first = x->dims[first];
     p->middle = nnacl_shape_product(x, first + 1, second);
     p->second = x->dims[second];
-    p->block_bytes = nnacl_shape_product(x, second + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_block_bytes(x, second + 1, x->rank);
     return nnacl_shape_set(&out[0], x->dtype, x->rank, x->dims);
 }
 
@@ -352,7 +352,7 @@ static const char *center_crop_pad_resize(void *params, const nnacl_tensor *in, 
         rank--;
     }
     p->rank = rank;
-    p->block_bytes = nnacl_shape_product(x, rank, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_block_bytes(&out[0], rank, x->rank);
     copy_dims(p->dims, &out[0], 0, rank);
     copy_dims(p->x_dims, x, 0, rank);
     return NULL;

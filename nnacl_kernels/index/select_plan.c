@@ -97,7 +97,7 @@ static const char *compress_resize(void *params, const nnacl_tensor *in, int32_t
         p->count += ((const uint8_t *)condition->data)[i] != 0;
     }
     p->outer = nnacl_shape_product(x, 0, p->axis);
-    p->block_bytes = nnacl_shape_product(x, p->axis + 1, x->rank) * (int32_t)nnacl_dtype_size(x->dtype);
+    p->block_bytes = nnacl_shape_block_bytes(x, p->axis + 1, x->rank);
     int32_t dims[NNACL_MAX_RANK];
     memcpy(dims, x->dims, sizeof dims);
     dims[p->axis] = p->count;
