@@ -75,16 +75,17 @@ def mean(g: Builder, x: Value, axes: Sequence[int], keep_dims: bool, *, pool: bo
     )
 
 
-def average_pool(g: Builder, x: Value, attrs: Mapping[str, object], spatial: int) -> Value | None:
-    """x NCHW; ``attrs`` are those of avg_pool2d. The result is NCHW."""
+def average_pool(g: Builder, x: Value, attrs: Mapping[str, object], spatial: int, opset: int) -> Value | None:
+    """x NCHW; ``attrs`` are those of avg_pool2d. The result is NCHW. From opset 19 on windows are added by rows."""
     names = ("extra_bottom", "extra_right", "dilation_h", "dilation_w")
     if not g.as_written or x.dtype is not DType.f32 or spatial != 2 or [attrs[name] for name in names] != [0, 0, 1, 1]:
         return None
     steps = [attrs[name] for name in ("stride_h", "stride_w")]
     pads = [attrs[f"pad_{side}"] for side in ("top", "left", "bottom", "right")]
-    if (attrs["kernel_h"], attrs["kernel_w"]) == x.shape[2:] and steps == [1, 1] and not any(pads):
+    by_rows = opset >= 19
+    if not by_rows and (attrs["kernel_h"], attrs["kernel_w"]) == x.shape[2:] and steps == [1, 1] and not any(pads):
         return mean(g, x, (2, 3), True, pool=True, total=False)
-    own = {name: value for name, value in attrs.items() if name not in names}
+    own = {name: value for name, value in attrs.items() if name not in names} | {"style": int(by_rows)}
     return g.to_nchw(g.add("avg_pool2d_ordered", [g.to_nhwc(x)], own))
 
 

@@ -133,22 +133,22 @@ def average_pool(g: Builder, node: OnnxNode) -> Value:
     x = node.value(0)
     data, window = _window(g, node, x, zero)
     include = bool(node.integer("count_include_pad", 0))
-    y = _average(g, data, window, include)
+    y = _average(g, data, window, include, node.opset)
     if window.before and not include:
         # The padding is a part of the data here, and counts; the average of ones says how much of each window it is.
         sizes = (window.kernel, window.strides, window.dilations)
         lower = node.text("auto_pad", "NOTSET") == "SAME_LOWER"
         ones, _ = same_padded(g, ones_like(g, x), sizes, lower, zero(g, x.dtype), crops=True)
-        y = g.add("div", [y, _average(g, ones, window, include)])
+        y = g.add("div", [y, _average(g, ones, window, include, node.opset)])
     return window.finish(g, y, x)
 
 
-def _average(g: Builder, data: Value, window: _Window, include: bool) -> Value:
+def _average(g: Builder, data: Value, window: _Window, include: bool, opset: int) -> Value:
     attrs = {"count_include_pad": int(include)}
     if len(window.kernel) == 3:
         return channels_first(g, g.add("avg_pool_nd", [channels_last(g, data)], {**window.attrs(), **attrs}))
     flat = {**window.flat_attrs(), **attrs}
-    if (ordered := onnx_ordered.average_pool(g, data, flat, len(window.kernel))) is not None:
+    if (ordered := onnx_ordered.average_pool(g, data, flat, len(window.kernel), opset)) is not None:
         return ordered
     y = g.add("avg_pool2d", [g.to_nhwc(two_dimensional(g, data))], flat)
     return original_rank(g, g.to_nchw(y), len(window.kernel))

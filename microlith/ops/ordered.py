@@ -28,6 +28,7 @@ _POOL_ATTRS: dict[str, Any] = {
     "stride_w": 1,
     **dict.fromkeys(_PADS, 0),
     "count_include_pad": 0,
+    "style": 0,
 }
 PLAIN_BLOCK, PACKED_BLOCK = 128, 256
 LARGEST_POOL, WIDEST_POOL = 32, 2045
@@ -243,7 +244,8 @@ def _reference_pool(inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
     taken = windows_of(pad_plane(x, window), *sizes, window)
     y = np.zeros(taken.shape[:4], np.float32)
     width = x.shape[2] + attrs["pad_left"] + attrs["pad_right"]
-    if attrs["stride_w"] <= 2 and max(sizes) <= LARGEST_POOL and width <= WIDEST_POOL:
+    fits = attrs["stride_w"] <= 2 and max(sizes) <= LARGEST_POOL and width <= WIDEST_POOL
+    if fits and not attrs["style"]:
         for kx in range(sizes[1]):
             column = taken[..., 0, kx]
             for ky in range(1, sizes[0]):
@@ -355,7 +357,10 @@ def _sample_pool(rng: np.random.Generator) -> Sample:
         name: sampling.size(rng, 0, kernel["kernel_h" if name in _PADS[::2] else "kernel_w"] - 1) for name in _PADS
     }
     shape = (sampling.size(rng, 1, 2), sampling.size(rng, 4, 9), sampling.size(rng, 4, 9), sampling.size(rng, 1, 5))
-    return Sample([sampling.floats(rng, shape)], {**attrs, "count_include_pad": int(rng.integers(2))})
+    return Sample(
+        [sampling.floats(rng, shape)],
+        {**attrs, "count_include_pad": int(rng.integers(2)), "style": int(rng.integers(2))},
+    )
 
 
 _ROWS: tuple[

@@ -21,7 +21,8 @@
  * mean_ordered: the mean over the last `trailing` dimensions, or the sum with `sum` 1. `style` 0, as GlobalAveragePool:
  * four sums side by side. 1, as ReduceMean: eight, from the first element on whose place in the tensor divides by four.
  *
- * avg_pool2d_ordered: x NHWC; windows of whole columns that are added, or row by row, by the sizes.
+ * avg_pool2d_ordered: x NHWC. style 0: windows of whole columns that are added, or row by row, by the sizes; style 1:
+ * row by row.
  *
  * sigmoid_ordered, tanh_ordered: quotients of two polynomials, by fused multiply-adds: the approximations of Eigen.
  */
@@ -76,6 +77,7 @@ typedef struct nnacl_avg_pool2d_ordered_params {
     int32_t stride_h, stride_w;
     int32_t pad_top, pad_left, pad_bottom, pad_right;
     int32_t count_include_pad;
+    int32_t style;
     /* derived */
     int32_t by_columns;
     int32_t batch, in_h, in_w, channels, out_h, out_w;

@@ -215,7 +215,8 @@ static const char *pool_resize(void *params, const nnacl_tensor *in, int32_t n_i
                   "a window lies in the padding as a whole");
     NNACL_REQUIRE((int64_t)p->kernel_h * p->kernel_w <= INT32_MAX, "the kernel is too large");
     NNACL_REQUIRE(p->count_include_pad >> 1 == 0, "count_include_pad must be 0 or 1");
-    p->by_columns = p->stride_w <= 2 && p->kernel_h <= LARGEST_POOL && p->kernel_w <= LARGEST_POOL &&
+    NNACL_REQUIRE(p->style >> 1 == 0, "style must be 0 or 1");
+    p->by_columns = !p->style && p->stride_w <= 2 && p->kernel_h <= LARGEST_POOL && p->kernel_w <= LARGEST_POOL &&
                     (int64_t)p->in_w + p->pad_left + p->pad_right <= WIDEST_POOL;
     const int32_t dims[4] = {p->batch, p->out_h, p->out_w, p->channels};
     return nnacl_shape_set(&out[0], NNACL_F32, 4, dims);

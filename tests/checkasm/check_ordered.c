@@ -78,6 +78,7 @@ static void draw_pool(check_case *c) {
     p->pad_bottom = check_int(c, 0, p->kernel_h - 1);
     p->pad_right = check_int(c, 0, p->kernel_w - 1);
     p->count_include_pad = check_int(c, 0, 1);
+    p->style = check_int(c, 0, 1);
     const int32_t dims[4] = {batch, height, width, channels};
     check_input(c, NNACL_F32, 4, dims);
 }

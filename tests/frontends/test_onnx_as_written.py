@@ -42,10 +42,11 @@ def ours(graph: Graph, inputs: Arrays, folder: Path) -> list[np.ndarray]:
 
 
 def model_of(
-    nodes: Sequence[onnx.NodeProto], inputs: Arrays, constants: Arrays, outputs: Sequence[str] = ("y",)
+    nodes: Sequence[onnx.NodeProto], inputs: Arrays, constants: Arrays, outputs: Sequence[str] = ("y",), opset: int = 17
 ) -> onnx.ModelProto:
     types = {name: ELEMENT_TYPES[array.dtype] for name, array in inputs.items()}
-    return make_model(nodes, {name: array.shape for name, array in inputs.items()}, outputs, constants, types=types)
+    shapes = {name: array.shape for name, array in inputs.items()}
+    return make_model(nodes, shapes, outputs, constants, opset, types)
 
 
 def assert_same(model: onnx.ModelProto, inputs: Arrays, folder: Path, own: Mapping[str, int] | None = None) -> Graph:
@@ -169,6 +170,16 @@ def test_means(name: str, tmp_path: Path) -> None:
     shape, op, attrs = MEANS[name]
     inputs = {"x": floats(0, *shape)}
     assert_same(model_of([helper.make_node(op, ["x"], ["y"], **attrs)], inputs, {}), inputs, tmp_path)
+
+
+@has_its_order
+@pytest.mark.parametrize("opset", [18, 19, 22])
+@pytest.mark.parametrize("name", [name for name in MEANS if MEANS[name][1] == "AveragePool"])
+def test_pools_of_newer_opsets(name: str, opset: int, tmp_path: Path) -> None:
+    shape, op, attrs = MEANS[name]
+    inputs = {"x": floats(0, *shape)}
+    node = helper.make_node(op, ["x"], ["y"], **attrs)
+    assert_same(model_of([node], inputs, {}, opset=opset), inputs, tmp_path)
 
 
 @has_its_order
