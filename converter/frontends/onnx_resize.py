@@ -76,7 +76,8 @@ def resize(g: Builder, node: OnnxNode) -> Value:
         if not (node.has(2) and node.has(3)):  # of two one is empty, and an open length may be 0
             scales, sizes = (None if v is None else g.of_length(v, len(axes)) for v in (scales, sizes))
         roi = None if roi is None else g.of_length(roi, 2 * len(axes))
-    if attrs["transform"] == TRANSFORMS["align_corners"] and scales is not None and g.guesses.whole_lengths:
+    whole = g.guesses.whole_lengths or g.as_written  # ONNX Runtime aligns the last elements that there are
+    if attrs["transform"] == TRANSFORMS["align_corners"] and scales is not None and whole:
         sizes = _whole_lengths(g, x, axes, scales)
         scales = None
     fixed = None if roi is not None else _fixed(node, x, axes, scales, sizes)

@@ -208,6 +208,17 @@ def test_resize(how: Mapping[str, Sequence[float]], transform: str, tmp_path: Pa
     assert_same(model_of([node], inputs, {kind: constants[kind]()}), inputs, tmp_path)
 
 
+@has_its_order
+@pytest.mark.parametrize("scales", [(1.0793028, 1.4799496), (2.4499145, 1.6444491)], ids=str)
+@pytest.mark.parametrize("rounding", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+def test_nearest_between_aligned_corners(rounding: str, scales: tuple[float, float], tmp_path: Path) -> None:
+    inputs = {"x": floats(0, 1, 3, 13, 11)}
+    attrs = {"mode": "nearest", "coordinate_transformation_mode": "align_corners", "nearest_mode": rounding}
+    node = helper.make_node("Resize", ["x", "", "scales"], ["y"], **attrs)
+    constants = {"scales": np.array([1, 1, *scales], np.float32)}
+    assert_same(model_of([node], inputs, constants), inputs, tmp_path)
+
+
 def quantized_net(seed: int, signed: bool) -> tuple[onnx.ModelProto, Arrays]:
     """A small net of inverted bottlenecks with QuantizeLinear and DequantizeLinear around every layer."""
     rng = np.random.default_rng(seed)
