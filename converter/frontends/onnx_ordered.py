@@ -144,6 +144,9 @@ def _half_pixel(x: np.ndarray, scale: np.float32, size: int) -> np.ndarray:
     return (x + half) / scale - half
 
 
+_MOST_PLACES = 1 << 24
+"""Of a longer dimension the places are not computed in advance; there is no model like this."""
+
 _PLACES: Mapping[str, Callable[[np.ndarray, np.float32, int], np.ndarray]] = {
     "half_pixel": _half_pixel,
     "pytorch_half_pixel": lambda x, scale, size: _half_pixel(x, scale, size) if len(x) > 1 else x,
@@ -158,7 +161,7 @@ def _neighbours(transform: str, dim: Dim, scale: float, size: object) -> tuple[_
         return None
     factor = np.float32(scale) if size == -1 else np.float32(size) / np.float32(dim)
     count = int(np.floor(np.float32(dim) * factor)) if size == -1 else size
-    if count == 0:
+    if not 0 < count <= _MOST_PLACES:
         return None
     x = np.arange(count, dtype=np.float32)
     x = x if factor == 1 else _PLACES[transform](x, factor, dim)

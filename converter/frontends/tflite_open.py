@@ -146,6 +146,7 @@ def _window(node: TfliteNode, x: Value, begin: Value, sizes: Sequence[int]) -> V
         if size == dim:
             continue
         require(size >= 0, f"the start of dimension {axis} is computed, and its size is not given")
+        require(size < dim, f"size {size} of dimension {axis}, which has {dim}")
         first = node.add("gather", [begin, node.const(np.array([axis], np.int32), suffix="axis")], {"axis": 0})
         steps = node.const(np.arange(size).astype(begin.dtype.numpy), suffix="steps")
         x = node.add("gather", [x, node.add("add", [steps, first])], {"axis": axis}, quant=x.quant)

@@ -166,6 +166,15 @@ def test_a_window_at_a_computed_place_has_known_sizes(index: str, tmp_path: Path
         compare(b.build(), tmp_path, rng, arrays=arrays)
 
 
+def test_a_window_larger_than_what_it_lies_in() -> None:
+    """Damaged files ask for 2,147,483,647 elements of three: refused before any memory is taken for them."""
+    b = TfliteBuilder()
+    size = b.constant(np.array([2, 2**31 - 1, 1], np.int32))
+    b.operator("SLICE", [b.input((5, 3, 4)), b.input((3,), "int32"), size], [b.output((2, 3, 1))], "SliceOptions")
+    with pytest.raises(UnsupportedError, match="size 2147483647 of dimension 1, which has 3"):
+        converted(b.build())
+
+
 def test_what_open_sizes_leave_undecided() -> None:
     b = TfliteBuilder()
     places = b.tensor((0, 1), "int64")

@@ -168,6 +168,7 @@ def _try(data: bytes, path: Path) -> str:
     from microlith import modelfile, runtime
     from microlith.converter import convert
     from microlith.errors import MicrolithError
+    from microlith.ir import all_graphs
 
     try:
         graph = convert(data)
@@ -181,9 +182,25 @@ def _try(data: bytes, path: Path) -> str:
         shapes = [tuple(size if size >= 0 else 2 for size in spec.shape) for spec in model.inputs]
         rng = np.random.default_rng(0)
         inputs = zip(model.inputs, shapes, strict=True)
-        model.run([rng.integers(-3, 4, shape).astype(spec.dtype) for spec, shape in inputs])
+        arrays = [rng.integers(-3, 4, shape).astype(spec.dtype) for spec, shape in inputs]
+        return _ran(model, arrays, endless=any(node.op == "loop" for part in all_graphs(graph) for node in part.nodes))
     except MicrolithError:
         return "refused"
+
+
+def _ran(model: Any, arrays: Sequence[np.ndarray], endless: bool) -> str:
+    """Runs a model. A loop whose condition was damaged may have no end: it can be told to stop."""
+    from microlith.runtime import RunCancelledError
+
+    timer = threading.Timer(SECONDS / 2, model.cancel)
+    try:
+        if endless:
+            timer.start()
+        model.run(arrays)
+    except RunCancelledError:
+        return "stopped"
+    finally:
+        timer.cancel()
     return "ran"
 
 
@@ -234,7 +251,7 @@ class Result:
     """Bytes."""
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{self.outcomes[name]} {name}" for name in ("ran", "converted", "refused"))
+        counts = ", ".join(f"{self.outcomes[name]} {name}" for name in ("ran", "converted", "refused", "stopped"))
         return (
             f"{sum(self.outcomes.values())} models: {counts}, {len(self.failures)} failures; "
             f"slowest {self.slowest:.1f} s, {self.peak >> 20} MiB"
@@ -291,7 +308,7 @@ def _read(stream: Any, lines: queue.Queue[str | None]) -> None:
 def _note(result: Result, kind: str, seed: int, number: int, seconds: float, peak: int, outcome: str) -> None:
     outcome = outcome.strip()
     result.slowest = max(result.slowest, seconds)
-    good = outcome in ("ran", "converted", "refused")
+    good = outcome in ("ran", "converted", "refused", "stopped")
     if peak > MOST_MEMORY:
         good, outcome = False, f"{outcome}, with {peak >> 20} MiB"
     result.peak = max(result.peak, peak)
