@@ -32,8 +32,9 @@ class SizeRange:
         if self.step < 1:
             raise InputError(f"the range {self} has no steps", hint=f"for example {self.low}..{self.high}:1")
         if rest := (self.high - self.low) % self.step:
-            last = SizeRange(self.low, self.high - rest, self.step)
-            raise InputError(f"the range {self} has no step that ends at {self.high}", hint=f"for example {last}")
+            low, last = self.low, self.high - rest
+            fitting = SizeRange(low, last, self.step) if last > low else SizeRange(low, self.high)
+            raise InputError(f"the range {self} has no step that ends at {self.high}", hint=f"for example {fitting}")
 
     def __str__(self) -> str:
         return f"{self.low}..{self.high}" + (f":{self.step}" if self.step != 1 else "")

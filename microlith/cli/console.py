@@ -86,6 +86,11 @@ def parse_shapes(options: Sequence[str] | None) -> dict[str, tuple[Size, ...]]:
             shape = (-1,)
         except InputError as error:
             raise InputError(f"--input {option}: {error.what}", hint=error.hint) from error
+        if ".." in name.partition(":")[2] or (shape == (-1,) and ".." in dims):
+            raise InputError(
+                f"--input {option}: this is no range",
+                hint="a range is LOW..HIGH or LOW..HIGH:STEP, for instance --input h:32..320:32",
+            )
         if not separator or not name or any(isinstance(dim, int) and dim < 0 for dim in shape):
             raise InputError(
                 f"--input {option}: expected NAME:DIMS", hint="for instance --input x:1,3,224,224 or --input seq:1..128"

@@ -14,6 +14,7 @@ from generated_projects import built, project
 
 import microlith
 from microlith import modelfile
+from microlith.cli.console import parse_shapes
 from microlith.codegen import execute
 from microlith.converter import convert
 from microlith.dtypes import DType
@@ -197,6 +198,11 @@ def test_mistakes(tmp_path: Path) -> None:
         SizeRange(0, 5)
     with pytest.raises(InputError, match=r"32..100:32 has no step that ends at 100\n  hint: for example 32..96:32"):
         SizeRange(32, 100, 32)
+    with pytest.raises(InputError, match=r"32..320:1000 has no step that ends at 320\n  hint: for example 32..320$"):
+        SizeRange(32, 320, 1000)
+    for text in ("h:32..320:", "h:..320:32", "x:0:32..", "h:32..320:32:2"):
+        with pytest.raises(InputError, match=r"this is no range\n  hint: a range is LOW..HIGH or LOW..HIGH:STEP"):
+            parse_shapes([text])
     with pytest.raises(InputError, match=r"the range 5..9:0 has no steps"):
         SizeRange(5, 9, 0)
     model = ranged_models.audio()
