@@ -25,6 +25,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "models.md"
 SHARED = Path(os.environ.get("MICROLITH_SHARED", ROOT.parent / "shared"))
+HERE = "onnxruntime here"
+"""The reference of a model whose stored outputs come from another kind of processor."""
 FLOAT_TOLERANCE = 1e-4
 """Of a float output, relative to its range."""
 TIMEOUT = 1200
@@ -81,6 +83,18 @@ def builtin_outputs(path: Path, meta: Mapping[str, Any], cases: Sequence[Any]) -
         engine.invoke()
         results.append([engine.get_tensor(detail["index"]).copy() for detail in engine.get_output_details()])
     return results
+
+
+def onnxruntime_outputs(path: Path, cases: Sequence[Any]) -> list[list[np.ndarray]]:
+    """What ONNX Runtime gives on this machine: without optimisations, one thread."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    names = [item.name for item in session.get_inputs()]
+    return [session.run(None, dict(zip(names, inputs, strict=True))) for inputs, _ in cases]
 
 
 def converted(path: Path, inputs: Sequence[np.ndarray]) -> Any:
@@ -194,7 +208,8 @@ def run_cases(
 def explain(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any], results: Any) -> dict[str, Any]:
     """What else the outputs agree with when they are not near enough to the stored ones, and why these are off.
 
-    LiteRT's built-in kernels; the same graph in double precision; or the reference runtime layer by layer.
+    LiteRT's built-in kernels; ONNX Runtime here, where integers are multiplied; the same graph in double precision; or
+    the reference runtime layer by layer.
     """
     from layers import compare_layers
 
@@ -205,6 +220,11 @@ def explain(path: Path, graph: Any, meta: Mapping[str, Any], cases: Sequence[Any
             other = {"passed": False}
         if other["passed"]:
             return other | {"reference": "builtin"}
+    elif any("integer" in node.op for node in graph.nodes):
+        other = judge(meta | {"sub": {}}, results, onnxruntime_outputs(path, cases))
+        if other["passed"]:
+            stored_ones = judge(meta, results, [outputs for _, outputs in cases])["difference"]
+            return other | {"reference": HERE, "why": f"{stored_ones:.2g} from the stored outputs"}
     if not any(node.op.startswith(("quantize", "dequantize")) or "dynamic" in node.op for node in graph.nodes):
         ours, theirs = from_double(graph, meta, cases, results)
         if ours <= max(FLOAT_TOLERANCE, 2 * theirs):
@@ -338,18 +358,20 @@ What a model agrees with:
   model of integers equals the reference kernels where both kinds of kernels give the same, else the built-in ones
   ([decision 9](decisions/0009-tflite-rounding.md)).
 * `double precision`: the same graph evaluated in float64, from which the stored outputs are off as well.
+* `onnxruntime here`: the same on the machine of this table, which has VNNI. The stored outputs come from one without:
+  there ONNX Runtime's products of uint8 and int8 saturate in 16 bits.
 * `each layer`: the model rounds to 8 bits inside, after sums of floats. A rounding that two executions decide
   differently grows on the way to the output ([decision 13](decisions/0013-qdq-becomes-integers.md)); so each layer is
   fed with the values of the reference runtime: floats within 1e-4, at most one integer of 10 000 off, by one step. An
   ONNX model that gives the stored bytes when it is converted with `--qdq as-written` agrees with `onnxruntime`, and
   all of its row is about it converted so ([decision 43](decisions/0043-qdq-as-it-is-written.md)).
 
-The difference is that of the whole model from the stored outputs, or, where the model agrees with `builtin`, from what
-those kernels give, in each row, those of `double precision` and `each layer` too. Of an output of floats: the largest
-|ours - stored| of any of its elements in any case, divided by the largest finite |stored| of the same output in all
-cases. Of an output of integers: the largest |ours - stored|, in steps. Of several outputs the largest difference
-counts. Of large outputs only every n-th element is stored, and these are compared. In a remark, "from double precision"
-is taken the same way, with the outputs in double precision in the place of the stored ones.
+The difference is that of the whole model from the stored outputs, or, where the model agrees with `builtin` or
+`onnxruntime here`, from what these give, in each row, those of `double precision` and `each layer` too. Of an output
+of floats: the largest |ours - stored| of any of its elements in any case, divided by the largest finite |stored| of
+the same output in all cases. Of an output of integers: the largest |ours - stored|, in steps. Of several outputs the
+largest difference counts. Of large outputs only every n-th element is stored, and these are compared. In a remark,
+"from double precision" is taken the same way, with the outputs in double precision in the place of the stored ones.
 
 A TFLite file whose sizes are not those of its inputs is converted with `--input`.
 
