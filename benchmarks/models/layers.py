@@ -66,16 +66,13 @@ def compare_layers(path: Path, cases: Sequence[Sequence[np.ndarray]]) -> Layers:
 
 def _onnxruntime(path: Path, inputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     import onnx
-    import onnxruntime
+    from reference import unoptimised_session
 
     model = onnx.load(path)
     named = {output.name for output in model.graph.output}
     for node in model.graph.node:
         model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in node.output if name and name not in named)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = unoptimised_session(model.SerializeToString())
     feed = {item.name: array for item, array in zip(session.get_inputs(), inputs, strict=True)}
     return dict(zip((item.name for item in session.get_outputs()), session.run(None, feed), strict=True))
 

@@ -87,12 +87,9 @@ def builtin_outputs(path: Path, meta: Mapping[str, Any], cases: Sequence[Any]) -
 
 def onnxruntime_outputs(path: Path, cases: Sequence[Any]) -> list[list[np.ndarray]]:
     """What ONNX Runtime gives on this machine: without optimisations, one thread."""
-    import onnxruntime
+    from reference import unoptimised_session
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    session = unoptimised_session(path, threads=1)
     names = [item.name for item in session.get_inputs()]
     return [session.run(None, dict(zip(names, inputs, strict=True))) for inputs, _ in cases]
 

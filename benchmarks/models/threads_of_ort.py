@@ -10,18 +10,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
+from reference import unoptimised_session
 
 THREADS = (2, 4, 8, 16)
 INPUTS = 30
-
-
-def _session(path: Path, threads: int) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def _inputs(path: Path) -> list[np.ndarray]:
@@ -40,11 +32,11 @@ def main() -> None:
     parser.add_argument("model", type=Path, help="with <model>.ref.npz beside it")
     path = parser.parse_args().model
     inputs = _inputs(path)
-    one = _session(path, 1)
+    one = unoptimised_session(path, 1)
     name = one.get_inputs()[0].name
     expected = [one.run(None, {name: array})[0] for array in inputs]
     for threads in THREADS:
-        session = _session(path, threads)
+        session = unoptimised_session(path, threads)
         results = [session.run(None, {name: array})[0] for array in inputs]
         largest = [float(np.abs(a - b).max()) for a, b in zip(results, expected, strict=True)]
         differ = sum(value > 0 for value in largest)
